@@ -99,3 +99,11 @@ def registry() -> Iterator[None]:
     yield
     ALGORITHMS.clear()
     ALGORITHMS.update(before)
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run kernels as Python: on small games that takes less time than compiling a rule."""
+    from support.interpreted import interpret
+
+    interpret(monkeypatch)

@@ -53,7 +53,7 @@ def test_equals_its_twin(name: str, algorithm: Algorithm, twin: type[Twin]) -> N
         np.testing.assert_allclose(solver.state.regret, slow.regret, rtol=0, atol=1e-9)
 
 
-def test_a_rule_of_one_s_own_is_as_good_as_ours() -> None:
+def test_a_rule_of_one_s_own_is_as_good_as_ours(interpreted: None) -> None:
     """CFR+ written again is the same bits: built-in rules have no other door."""
 
     def step(regret, instant, parameters):  # type: ignore[no-untyped-def]

@@ -91,7 +91,7 @@ def test_a_game_in_chunks_is_not_laid_out(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("cut", [False, 1])
-def test_solutions_keep_their_locks(cut: bool | int) -> None:
+def test_solutions_keep_their_locks(cut: bool | int, interpreted: None) -> None:
     """Best responses to a solution play its locks, as in its own evaluation."""
     game = compile_game("kuhn", cut=cut)
     locks = {"K": {"bet": 0.25, "pass": 0.75}, "Qb": {"bet": 1.0, "pass": 0.0}}

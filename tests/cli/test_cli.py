@@ -125,7 +125,7 @@ class TestSolve:
         row = next(line for line in lines if line.startswith(f"{label} "))
         assert " ".join(row.split()) == " ".join(f"{label} {actions}".split())
 
-    def test_a_pipe_gets_80_plain_columns(self) -> None:
+    def test_a_pipe_gets_80_plain_columns(self, interpreted: None) -> None:
         text = printed("solve", "liars_dice", "--iters", "1")
         assert "\x1b" not in text
         assert text.isascii()
@@ -187,7 +187,7 @@ class TestSolve:
         message = refused(USAGE, "solve", "kuhn", "--algorithm=auto", "--simultaneous")
         assert message == "--simultaneous is for an algorithm that is named, not for auto"
 
-    def test_locks(self) -> None:
+    def test_locks(self, interpreted: None) -> None:
         text = printed(
             *("solve", "kuhn", "--algorithm=pcfr+", "--iters=500", "--rows=0"),
             *("--lock", "J:bet=1", "--lock", "Kb:pass=1/4,bet=0.75"),

@@ -88,7 +88,9 @@ class TestShow:
             found = [action["expected_value"] for action in row["actions"]]
             np.testing.assert_array_equal(found, table.expected[at])
 
-    def test_a_solution_by_an_algorithm_of_one_s_own(self, tmp_path: Path) -> None:
+    def test_a_solution_by_an_algorithm_of_one_s_own(
+        self, tmp_path: Path, interpreted: None
+    ) -> None:
         def step(regret, instant, parameters):  # type: ignore[no-untyped-def]
             regret = max(regret + instant, 0.0)
             return regret, regret
@@ -191,7 +193,7 @@ class TestSolve:
         }
         assert strategy == solution.policy.to_dict()
 
-    def test_threads_precision_and_log(self, tmp_path: Path) -> None:
+    def test_threads_precision_and_log(self, tmp_path: Path, interpreted: None) -> None:
         log, file = tmp_path / "solve.log", tmp_path / "s.npz"
         before = logging.getLogger("tensorcfr").level
         printed(

@@ -158,7 +158,7 @@ def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert one.exploitability == pytest.approx(other.exploitability, abs=1e-12)
 
 
-def test_locks_of_any_two_cards() -> None:
+def test_locks_of_any_two_cards(interpreted: None) -> None:
     """A line with two cards left open locks every board of two cards."""
     rules = EveryRound(3, rounds=2, **TWICE["one card, three suits"])
     solution = solve(
@@ -172,7 +172,7 @@ def test_locks_of_any_two_cards() -> None:
         hand_table(solution, "pass pass *")
 
 
-def test_files_know_whether_suits_were_told_apart(tmp_path: Path) -> None:
+def test_files_know_whether_suits_were_told_apart(tmp_path: Path, interpreted: None) -> None:
     spot = SPOT | {"board": "QsJh2s8s3s", "ranges": ("AA", "KK"), "bets": ""}
     for symmetry in (False, True):
         game = compile_game("holdem", **spot, symmetry=symmetry)

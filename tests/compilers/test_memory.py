@@ -180,6 +180,7 @@ print(min(highest), min(left))
 """In a process of its own: in one that has done much, the C library keeps what is given back."""
 
 
+@pytest.mark.full
 def test_compiling_takes_little_more_than_the_game() -> None:
     """A flop took five times its size, and four times of it stayed in the process."""
     spot = {**FLOP, "ranges": ("22+,A2s+,KTs+", "22+,ATo+,K9s+,T9s"), "bets": "25%,50%,100%"}

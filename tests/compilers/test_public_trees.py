@@ -103,7 +103,7 @@ def check_every_path(rules: PublicTreeGame, variant: str, marks: Sequence[int]) 
         for path, solver in solvers.items():
             solver.iterate(mark - solver.iteration)
             worst, where = difference(solver.average_policy(), expected)
-            assert worst <= TOLERANCE or worst <= 100 * rounding(tree, options, mark), (
+            assert worst <= TOLERANCE or worst <= 100 * rounding(reference.tree, options, mark), (
                 f"{path}: iteration {mark}, infoset {where!r}: off by {worst}"
             )
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import as_game, assert_equal, check_random
+from support.interpreted import interpreted_kernels
 from support.payoff_paths import PATHS, forced
 from support.properties import examples
 from support.random_games import (
@@ -203,14 +204,14 @@ def test_twins_are_merged(
     """A hand and another just like it; then the merged game is no larger than the first one."""
     player = data.draw(st.integers(0, 1))
     twins = with_twin(game, player, data.draw(st.integers(0, game.prior.shape[player] - 1)))
-    with forced(path):
+    with forced(path), interpreted_kernels():
         doubled, single = compile_game(twins), compile_game(game)
         assert doubled.merged is not None
         assert doubled.merged.form.n_sequences <= single.n_sequences
         check_random(twins, PLAIN[variant])
-    solver = Solver(doubled, PLAIN[variant][0])
-    solver.iterate(10)
-    assert_solves_the_whole(solver)
+        solver = Solver(doubled, PLAIN[variant][0])
+        solver.iterate(10)
+        assert_solves_the_whole(solver)
 
 
 @examples(30)
@@ -424,7 +425,9 @@ class Suited(PublicTreeGame):
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(("ranks", "suits"), tiered([(2, 2), (3, 2), (2, 3)], [(2, 2)]))
 @pytest.mark.parametrize("algorithm", tiered(SCALE_FREE, ["cfr+", "pcfr+"]))
-def test_random_suited_games(ranks: int, suits: int, path: str, algorithm: str) -> None:
+def test_random_suited_games(
+    ranks: int, suits: int, path: str, algorithm: str, interpreted: None
+) -> None:
     """No ties and no near ties: twenty iterations of every scale-free variant."""
     rules = Suited(ranks, ranks, suits)
     with forced(path):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.equality import PerturbedHands
+from support.equality import PerturbedHands, bits
 from support.random_games import random_game
 from support.tiers import tiered
 from tensorcfr import Decision, Game, MemoryLimitError, Solution, Terminal, compile_game, solve
@@ -143,10 +143,6 @@ def test_with_a_table_it_is_external_sampling(name: str) -> None:
 
 
 # ------------------------------------------------------------------------- files, limits, errors
-
-
-def bits(state: Any) -> dict[str, bytes]:
-    return {name: array.tobytes() for name, array in state._asdict().items()}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.equality import bits
 from support.paths import ROOT
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.algorithms import DEEP_CFR, DREAM, SD_CFR, Deep
@@ -37,10 +38,6 @@ def test_without_the_extra() -> None:
     assert done.returncode == 0, done.stderr
     assert "pip install 'tensorcfr[deep]'" in done.stdout
     assert issubclass(MissingExtraError, ImportError)
-
-
-def bits(state: Any) -> dict[str, bytes]:
-    return {name: array.tobytes() for name, array in state._asdict().items()}
 
 
 @pytest.mark.usefixtures("networks")

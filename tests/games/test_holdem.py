@@ -394,7 +394,7 @@ def actions(spot: Holdem, *line: str | None) -> tuple[str, ...]:
     return tuple(spot.node(state).actions)  # type: ignore[union-attr]
 
 
-def test_fractions_of_chips() -> None:
+def test_fractions_of_chips(interpreted: None) -> None:
     """A spot in big blinds is the same spot in tenths of them, but for the unit."""
     sizes = {"bets": "33%,70%", "raises": "2.5x,min", "merging": 0, "add": ("check bet1.3",)}
     spot = river(pot=5.5, stacks=12.5, chip=0.1, **sizes)

@@ -118,7 +118,11 @@ def test_royal_hold_em() -> None:
     # The stakes: blinds of 5 and 10, four bets of 10 before the flop (with the blind) and after it.
     assert rules.betting.paid(rules.root()) == (10, 5)
     assert game.utilities.max() == 80
-    assert solve(game, "dcfr", iters=100).exploitability < 0.05
+
+
+@pytest.mark.full
+def test_royal_hold_em_is_solved() -> None:
+    assert solve(compile_game("royal_holdem"), "dcfr", iters=100).exploitability < 0.05
 
 
 def test_rounds_and_deck_of_limit_hold_em() -> None:

@@ -54,7 +54,7 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", tiered(SMALL, ["push or fold", "chosen flops"]))
-def test_equal_hand_by_hand(name: str) -> None:
+def test_equal_hand_by_hand(name: str, interpreted: None) -> None:
     """Suits merged and boards in chunks, or every pair of hands on every board by itself."""
     rules = NoLimitPoker(**SMALL[name])
     game, flat = compile_game(rules), compile_game(rules, cut=False)
@@ -115,7 +115,7 @@ def test_chosen_flops_are_drawn_before_the_hands() -> None:
 
 
 @pytest.mark.parametrize("name", ["push or fold", "chosen flops"])
-def test_history_by_history(name: str) -> None:
+def test_history_by_history(name: str, interpreted: None) -> None:
     """The same game without a public tree has the same histories and values."""
     changed: dict[str, Any] = {"raises": "a", "bets": ""}
     if "flops" in SMALL[name]:
@@ -128,7 +128,7 @@ def test_history_by_history(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["push or fold", "chosen flops"])
-def test_files_compile_it_again(name: str, tmp_path: Path) -> None:
+def test_files_compile_it_again(name: str, tmp_path: Path, interpreted: None) -> None:
     """With and without chunks; the policy and its values are the same."""
     solution = solve(compile_game("nolimit_poker", **SMALL[name]), "cfr+", iters=5)
     found = Solution.load(solution.save(tmp_path / "solution.npz"))

@@ -321,7 +321,7 @@ NARROW = ("AsAh4s5h,KsKhJs8h,JcTh8h7s:0.5,9s9c8s8c", "AcAd4d5c,QsQh2s2h,Jh8d7d6s
 
 
 @pytest.mark.parametrize("rake", [0.0, 0.05])
-def test_a_river_equals_the_reference(rake: float) -> None:
+def test_a_river_equals_the_reference(rake: float, interpreted: None) -> None:
     """Average strategies, beside slow recursive CFR on the game hand by hand."""
     rules = Omaha(**SPOT, ranges=NARROW, bets="pot,50%", rake=rake)
     algorithm, options = floored(VARIANTS["cfr+"], 0.01)

@@ -12,6 +12,7 @@ import pytest
 
 from support.equality import EARLY_MARKS, as_game, difference
 from support.reference import ReferenceCFR
+from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import Solver, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
@@ -193,7 +194,9 @@ def test_a_turn_equals_the_reference(name: str) -> None:
         assert worst <= 1e-12, (mark, where)
 
 
-@pytest.mark.parametrize("name", ["short_deck", "short_omaha", "holdem"])
+@pytest.mark.parametrize(
+    "name", tiered(("short_deck", "short_omaha", "holdem"), fast=("short_deck", "holdem"))
+)
 def test_cards_that_never_come(name: str) -> None:
     """Counts are those told before; tables, resolving and runouts see no dead card."""
     options = SPOT | {"board": "Td9d6hQc", "ranges": ("AA", "KK"), "dead": "8s8c"}

@@ -148,7 +148,6 @@ ROWS: list[tuple[str, Change, str]] = [
     ("C2", put("lanes", 0, 1, to=0), "kind 0 has"),
     ("C2", put("sizes", 0, to=1), "cards.sizes says"),
     ("C2", put("sizes", 2, to=255), "the deck has 255 cards"),
-    ("C2", put("sizes", 2, to=255), "the deck has 255 cards"),
     ("C2", one_class_more, "the kinds end at class"),
     ("C3", put("weight", 0, 2, to=0.0), "a hand of class 2 has weight 0.0"),
     ("C3", put("weight", 0, 2, to=np.inf), "a hand of class 2 has weight inf"),

@@ -391,16 +391,6 @@ ROWS = [
     ),
     Bad(
         "P7",
-        form("payoff.value", 19, to=0.0),
-        "the payoffs of sequence 8 ('pass' at infoset 4 ('Qpb')) differ",
-    ),
-    Bad(
-        "P7",
-        whole(payoff__value=swap(0, 1)),
-        "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
-    ),
-    Bad(
-        "P7",
         form("payoff.column", 0, 0, to=18),
         "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
     ),

@@ -21,7 +21,9 @@ def addresses(array: np.ndarray, begin: int, end: int) -> list[int]:
 
 @pytest.mark.parametrize("precision", ["float32", "int16"])
 @pytest.mark.parametrize("player", [0, 1])
-def test_what_is_needed_after_the_payoffs_of_a_chunk(player: int, precision: str) -> None:
+def test_what_is_needed_after_the_payoffs_of_a_chunk(
+    player: int, precision: str, interpreted: None
+) -> None:
     """A player's regrets in it, and regrets and averages of the other player in the next one."""
     solver = Solver(compile_game("holdem", bets="50%", **SPOT), precision=precision)
     game, kept = solver.game.chunks, solver._passes.kept

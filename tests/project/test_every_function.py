@@ -24,8 +24,12 @@ DEAR = ("strategy_chart", "infoset_chart", "exact_equilibrium")
         for layout in registry.LAYOUTS
     ],
 )
-def test_numbers_are_those_of_the_flat_game(layout: str, tmp_path: Path) -> None:
+def test_numbers_are_those_of_the_flat_game(
+    layout: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Each row equals the same numbers of the unmerged flat game, by label, or is refused."""
+    if layout in FAST:
+        request.getfixturevalue("interpreted")
     cases, wrong = registry.cases_of(layout, tmp_path), []
     for row in registry.ROWS:
         if layout in FAST and row in DEAR:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, compile_game, solve
 from tensorcfr.algorithms import DCFR, PACED_CFR_PLUS, RTCFR_PLUS, SAPCFR_PLUS
 from tensorcfr.analysis import conditional_regrets
@@ -20,10 +21,12 @@ def kings(symmetry: bool = True) -> CompiledGame:
 
 @pytest.mark.parametrize(
     "record",
-    [DCFR, SAPCFR_PLUS, PACED_CFR_PLUS, pytest.param(RTCFR_PLUS, marks=pytest.mark.full)],
+    tiered(
+        [DCFR, SAPCFR_PLUS, PACED_CFR_PLUS, RTCFR_PLUS], fast=[DCFR, SAPCFR_PLUS, PACED_CFR_PLUS]
+    ),
     ids=lambda record: record.name,
 )
-def test_kings_check_behind(record: Algorithm) -> None:
+def test_kings_check_behind(record: Algorithm, interpreted: None) -> None:
     """A bet is called by aces alone; the issue's solver bets a quarter of the time.
 
     What is left of the bet is the floor, which is 0.0032 after 1,000 iterations, and its average.

@@ -51,7 +51,9 @@ def test_it_is_the_least_exploitable_of_all(name: str, algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("locks", [None, pytest.param({"K": {"bet": 0.5}}, marks=pytest.mark.full)])
-def test_in_single_precision_it_is_what_its_strategies_are_worth(locks: Any) -> None:
+def test_in_single_precision_it_is_what_its_strategies_are_worth(
+    locks: Any, interpreted: None
+) -> None:
     """Rounded strategies do not sum to 1, by which the least exploitable of many would profit."""
     best = solve(KUHN, "pdcfr+", iters=100, precision="float32", keep_best=True, locks=locks).best
     assert best is not None

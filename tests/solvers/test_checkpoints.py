@@ -78,7 +78,7 @@ def test_the_linear_program_writes_its_file_too(tmp_path: Path) -> None:
     assert Solution.load(path).evaluation == solution.evaluation
 
 
-def test_what_a_state_needs_is_counted_in_its_precision() -> None:
+def test_what_a_state_needs_is_counted_in_its_precision(interpreted: None) -> None:
     """A solve in 16 bits goes on within the limit that it began with."""
     game = compile_game("leduc", cut=3)
     limit = bytes_needed(game, CFR, "int16") + 1

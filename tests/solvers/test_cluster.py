@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from support.card_games import LeducOfCards
 from support.fake_cluster import FakeClient, FakeFuture, play_cluster
-from support.interpreted import interpret
+from support.interpreted import interpret, interpreted_kernels
 from support.mapped import mapped_bytes
 from support.properties import examples
 from support.random_games import public_tree_games
@@ -183,8 +183,7 @@ def test_random_games(
     game: PublicTreeGame, seed: int, precision: str, threads: int, losses: set[int], replaced: bool
 ) -> None:
     """Games of one's own, locks, precisions, threads, and losses of workers at any call."""
-    with pytest.MonkeyPatch.context() as patched:
-        interpret(patched)
+    with interpreted_kernels() as patched:
         play_cluster(patched)
         patched.setattr(cluster_workers, "PIECE", 64)
         cut = cut_game(game, 1)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.card_games import EveryRound, RandomCards
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, assert_equal, rounding
-from support.interpreted import interpret
+from support.interpreted import interpreted_kernels
 from support.layouts import farthest, laid_out, numbers_of
 from support.random_games import public_tree_games
 from support.random_locks import random_locks
@@ -25,12 +25,6 @@ from tensorcfr.evaluation.profile import profile_of
 from tensorcfr.model.branch_shares import divide, share_of, way_to
 from tensorcfr.model.chunked_form import ChunkedForm
 from tensorcfr.solvers.scales import scales_of
-
-
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels run as Python."""
-    interpret(monkeypatch)
 
 
 def depth(form: ChunkedForm) -> int:
@@ -53,13 +47,12 @@ def test_random_games(
     game: PublicTreeGame, variant: str, cut: tuple[int, ...], floor: float, symmetry: bool
 ) -> None:
     """Every variant, alternating and simultaneous, against the recursion over histories."""
-    with pytest.MonkeyPatch.context() as patched:
-        interpret(patched)
+    with interpreted_kernels():
         algorithm, options = floored(VARIANTS[variant], floor)
         rules = as_game(game)
         solver = Solver(compile_game(game, cut=cut, symmetry=symmetry), algorithm)
         reference = ReferenceCFR(rules, **options)
-        assert_equal(solver, reference, EARLY_MARKS, partial(rounding, rules, options))
+        assert_equal(solver, reference, EARLY_MARKS, partial(rounding, reference.tree, options))
 
 
 RULES = {

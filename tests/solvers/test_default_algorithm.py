@@ -91,7 +91,7 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
     "door", tiered(DOORS, DOORS.keys() - {"tensorcfr view", "solve in 16 bits"})
 )
 def test_every_door_runs_the_same_on_a_spot(
-    door: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    door: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreted: None
 ) -> None:
     ran: list[Record] = []
     steps = IterativeSolver.iterate

@@ -204,7 +204,7 @@ class TestTrace:
 
 class TestGoesOn:
     @pytest.mark.parametrize("algorithm", ITERATIVE)
-    def test_same_bits(self, algorithm: str) -> None:
+    def test_same_bits(self, algorithm: str, interpreted: None) -> None:
         record = ALGORITHMS[algorithm]
         whole = solve(LEDUC, record, iters=20)
         part = solve(LEDUC, record, iters=7)

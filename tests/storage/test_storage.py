@@ -145,7 +145,9 @@ def test_labels_that_are_made_on_demand_are_not_kept(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_solution_goes_on_to_the_same_bits(name: str, precision: str, tmp_path: Path) -> None:
+def test_a_solution_goes_on_to_the_same_bits(
+    name: str, precision: str, tmp_path: Path, interpreted: None
+) -> None:
     game = compiled(name)
     solver = Solver(game, DCFR, precision=precision)
     solver.iterate(5)

@@ -137,11 +137,10 @@ def test_resolving_equals_the_flat_game(name: str, method: str) -> None:
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("fee", [0.0, 0.4])
 def test_the_resolve_gadget_equals_a_slow_reference(
-    monkeypatch: pytest.MonkeyPatch, fee: float, player: int
+    interpreted: None, fee: float, player: int
 ) -> None:
     """Alternative values, values against the new strategies, and the value of the gadget, from the
     rules hand by hand; also where the utilities sum to another number than 0."""
-    interpret(monkeypatch)
     game, blueprint = charged(fee)
     at, opponent = ["x", "y x"], 1 - player
     found = resolve(game, blueprint, at, player=player, algorithm="lp")
@@ -163,12 +162,9 @@ def test_the_resolve_gadget_equals_a_slow_reference(
 
 
 @pytest.mark.parametrize("player", [0, 1])
-def test_resolving_where_utilities_sum_to_no_constant(
-    monkeypatch: pytest.MonkeyPatch, player: int
-) -> None:
+def test_resolving_where_utilities_sum_to_no_constant(interpreted: None, player: int) -> None:
     """As where a house takes rake: iterations of CFR+ on the gadget, from the rules hand by hand,
     with the utilities of both players; margins are those of best responses."""
-    interpret(monkeypatch)
     rules, iterations = RandomCards(7, cards=4, width=1, rounds=1, public=0), 20
     game, rng = compile_game(rules, symmetry=False), np.random.default_rng(8)
     assert not game.constant_sum
@@ -195,9 +191,8 @@ def test_resolving_where_utilities_sum_to_no_constant(
             resolve(game, blueprint, "x", **options | wrong)
 
 
-def test_new_strategies_where_hands_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_strategies_where_hands_are_merged(interpreted: None) -> None:
     """They are put into the game that merges none: as from a blueprint of that game."""
-    interpret(monkeypatch)
     rules = RandomSuits(3, ranks=4, suits=2, width=1, rounds=1)
     merged, plain = (compile_game(rules, symmetry=symmetry) for symmetry in (True, False))
     assert merged.merges_hands
@@ -215,12 +210,9 @@ def test_new_strategies_where_hands_are_merged(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("player", [0, 1])
-def test_the_maxmargin_gadget_equals_a_slow_reference(
-    monkeypatch: pytest.MonkeyPatch, player: int
-) -> None:
+def test_the_maxmargin_gadget_equals_a_slow_reference(interpreted: None, player: int) -> None:
     """The opponent loses the largest least margin, from the rules hand by hand, to the error of
     the iterations; also where both players pay a fee."""
-    interpret(monkeypatch)
     game, blueprint = charged(0.4)
     options: dict[str, Any] = {"method": "maxmargin", "algorithm": "cfr+", "iters": 40}
     (one,) = resolve(game, blueprint, "x", player=player, **options).subgames
@@ -232,11 +224,8 @@ def test_the_maxmargin_gadget_equals_a_slow_reference(
 
 
 @pytest.mark.parametrize("player", [0, 1])
-def test_unsafe_resolving_is_that_of_the_flat_subgame(
-    monkeypatch: pytest.MonkeyPatch, player: int
-) -> None:
+def test_unsafe_resolving_is_that_of_the_flat_subgame(interpreted: None, player: int) -> None:
     """With the ranges of both players, from the rules hand by hand."""
-    interpret(monkeypatch)
     game, blueprint = charged(0.0)
     options: dict[str, Any] = {"player": player, "method": "unsafe", "algorithm": "lp"}
     (one,) = resolve(game, blueprint, "x", **options).subgames
@@ -359,10 +348,9 @@ class NoSecondRaise(LeducOfCards):
 
 
 @pytest.mark.parametrize("at", ["call call Js", "call call Js raise"])
-def test_a_blueprint_of_fewer_actions(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+def test_a_blueprint_of_fewer_actions(interpreted: None, at: str) -> None:
     """Below the card, and after a raise that the blueprint has not, as in the flat games; there the
     alternative values are those before the raise."""
-    interpret(monkeypatch)
     coarse, fine = compile_game(NoSecondRaise(), symmetry=False), compiled("leduc")
     blueprint = random_policy(coarse.flat(), 1)
     options: dict[str, Any] = {"player": 1, "algorithm": "lp"}
@@ -384,8 +372,7 @@ def test_a_blueprint_of_fewer_actions(monkeypatch: pytest.MonkeyPatch, at: str) 
 SMALL: dict[str, Any] = {"board": "QsJh2h8d3c", "ranges": ("AA,AKs", "KK,QQ"), "stacks": 100}
 
 
-def test_blueprints_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    interpret(monkeypatch)
+def test_blueprints_that_do_not_fit(interpreted: None) -> None:
     leduc, other = compile_game(LeducOfCards()), compile_game(NoSecondRaise(2.0), symmetry=False)
     uniform = Policy.uniform
     with pytest.raises(
@@ -504,12 +491,9 @@ PLAYED: dict[str, Callable[[], CardGame]] = {
 
 
 @pytest.mark.parametrize("name", tiered(PLAYED, fast=["river", "two streets"]))
-def test_plays_are_worth_what_the_strategies_are(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plays_are_worth_what_the_strategies_are(name: str, interpreted: None) -> None:
     """Deals with card removal, boards, actions and utilities, without resolving; in Leduc hands and
     boards are merged, and uniform strategies are those of merged ones, too."""
-    interpret(monkeypatch)
     game = compile_game(PLAYED[name](), symmetry=name == "leduc")
     flat = game.flat()
     uneven = Policy.uniform(flat) if name == "leduc" else random_policy(flat, 5)
@@ -578,9 +562,8 @@ def test_continual_resolving_is_safe(
     assert after < before - 0.1  # Resolving does something.
 
 
-def test_a_hand_of_holdem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hand_of_holdem(interpreted: None) -> None:
     """Half of the pot counts as each player's own: who wins a pot of 10 wins 5."""
-    interpret(monkeypatch)
     spot = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK,QQ"), "pot": 10, "stacks": 100, "bets": "a"}
     game = compile_game("holdem", **spot)
     match = Match(game, Policy.uniform(game), seat=1, resolve_after=None, seed=1)

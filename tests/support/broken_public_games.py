@@ -292,18 +292,6 @@ ROWS = [
     Bad("B9", form("blocks.coefficient", 1, to=np.inf), "blocks.coefficient[1] is inf", "blocks"),
     Bad("B9", form("blocks.weight", 2, to=np.nan), "blocks.weight[2] is nan", "blocks"),
     Bad(
-        "P7",
-        form("blocks.coefficient", 1, to=3.1),
-        "the payoffs of sequence 5 ('bet' at infoset 0 ('a1')) differ",
-        "histories:blocks",
-    ),
-    Bad(
-        "P7",
-        form("blocks.weight", 96 + 2, to=0.1),
-        "the payoffs of sequence 9 (the empty one of player 1) differ",
-        "histories:blocks",
-    ),
-    Bad(
         "V1",
         lambda game: replace(game, form=compiled("blocks").form),
         "it has shape (3, 3), but there are 2 players with up to 4 hands",
@@ -435,12 +423,6 @@ ROWS = [
     ),
     Bad(
         "V12",
-        form("payoff.value", 19, to=0.0),
-        "the payoffs of sequence 7 ('pass' at infoset 3 ('Jpb')), over all hands, differ",
-        "kuhn",
-    ),
-    Bad(
-        "V12",
         form("payoff.column", 0, 0, to=18),
         "the payoffs of sequence 1 ('pass' at infoset 0 ('J')), over all hands, differ",
         "kuhn",
@@ -456,12 +438,6 @@ ROWS = [
         public("prior", [0, 0], [1, 2], to=[1 / 8, 5 / 24]),
         "the payoffs of sequence 1 ('pass' at infoset 0 ('J')), over all hands, differ",
         "kuhn",
-    ),
-    Bad(
-        "V12",
-        form("blocks.coefficient", 1, to=3.1),
-        "the payoffs of sequence 5 ('bet' at infoset 0 ('a1')), over all hands, differ",
-        "blocks",
     ),
     Bad(
         "V12",

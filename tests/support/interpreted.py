@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from tensorcfr.kernels import chunk_passes, evaluation, iteration
@@ -18,3 +21,11 @@ def interpret(patched: pytest.MonkeyPatch) -> None:
         for name in names:
             kernel = getattr(module, name)
             patched.setattr(module, name, getattr(kernel, "py_func", kernel))
+
+
+@contextmanager
+def interpreted_kernels() -> Iterator[pytest.MonkeyPatch]:
+    """Run kernels as Python within a block, for examples of a property."""
+    with pytest.MonkeyPatch.context() as patched:
+        interpret(patched)
+        yield patched

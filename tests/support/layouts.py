@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorcfr import CompiledGame, FlatGame, Policy
+from tensorcfr import CompiledGame, FlatGame, Policy, Solver
 from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.model.card_structure import DEAL
 
@@ -54,6 +54,14 @@ def farthest(one: Policy, other: Policy) -> float:
             found = max(found, float(np.abs(here - same).max()))
         assert not there
     return found
+
+
+def same_strategies(one: Solver, other: Solver) -> float:
+    """The largest difference between the averages, and between the last iterates."""
+    return max(
+        farthest(one.average_policy(), other.average_policy()),
+        farthest(one.current_policy(), other.current_policy()),
+    )
 
 
 def ways_to_cards(game: CompiledGame) -> list[list[tuple[Any, ...]]]:

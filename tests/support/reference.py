@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -104,6 +104,22 @@ class Tree:
     def infosets_of(self, player: int) -> list[Infoset]:
         """The infosets where ``player`` acts."""
         return [infoset for infoset in self.infosets.values() if infoset.player == player]
+
+    def multiplied(self, factor: float) -> Tree:
+        """Copy the tree with all payoffs multiplied by one number."""
+        infosets = {label: replace(own, nodes=[]) for label, own in self.infosets.items()}
+
+        def copy(node: Node) -> Node:
+            if isinstance(node, TerminalNode):
+                return TerminalNode([factor * utility for utility in node.utilities])
+            if isinstance(node, ChanceNode):
+                return replace(node, children=[copy(child) for child in node.children])
+            decision = DecisionNode(infosets[node.infoset.label])
+            decision.infoset.nodes.append(decision)
+            decision.children = [copy(child) for child in node.children]
+            return decision
+
+        return Tree(self.n_players, copy(self.root), infosets)
 
 
 def build_tree(game: Game | Tree) -> Tree:

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tensorcfr import Solution, compile_game, solve
+from tensorcfr import Locks, Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.viewer.card_nodes import LISTED
 from tensorcfr.viewer.session import Session
@@ -72,11 +72,12 @@ def test_a_place_of_the_grid_is_a_range(river: Solution) -> None:
     session = Session(river)
     node = session.node(session.nodes.place(LINE), 0)
     cell = next(row for row in node["groups"]["cell"] if row["name"] == "AA double-suited")
-    locked = solve(river.game, iters=2, locks={f"{cell['range']} {LINE}": {"check": 1.0}})
-    table = SolvedSpot(locked).table(LINE)
-    at = [h for h, label in enumerate(table.hands) if table.strategy[h, 0] == 1.0]
-    assert len(at) >= cell["hands"]
+    locks = Locks(river.game, {f"{cell['range']} {LINE}": {"check": 1.0}}).probabilities()
+    table = SolvedSpot(river).table(LINE)
     place = table.places.place
-    own = np.flatnonzero((place[:, 0] == 0) & (place[:, 1] == 0))
-    assert len(own) == cell["hands"]
-    assert (table.strategy[own, 0] == 1.0).all()
+    own = (place[:, 0] == 0) & (place[:, 1] == 0)
+    assert own.sum() == cell["hands"]
+    for hand, locked in zip(table.hands, own.tolist(), strict=True):
+        at = river.game.locate(f"{hand} {LINE}")
+        row = dict(zip(at.actions, locks[at.numbers].tolist(), strict=True))
+        assert (row["check"] == 1.0) == locked

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from support.card_games import LeducOfCards, RandomCards
-from support.interpreted import interpret
 from support.random_games import random_game, random_public_tree_game
 from support.tiers import tiered
 from tensorcfr import (
@@ -270,9 +269,8 @@ def check_against_flat(session: Session) -> None:
 
 
 def test_solutions_without_averages_in_chunks_and_with_locks(
-    monkeypatch: pytest.MonkeyPatch,
+    interpreted: None,
 ) -> None:
-    interpret(monkeypatch)
     game = compile_game("kuhn", cut=1)
     exact = solve(game.flat(), "lp")
     exact = replace(exact, game=game, policy=exact.policy.moved_to(game))
