@@ -39,7 +39,7 @@ from tensorcfr.plots.titles import game_title
 from tensorcfr.solvers.sampled_solver import SampledSolver
 
 from ._pages import page_with
-from .redraw import read_records
+from ._records import read_records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

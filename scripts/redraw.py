@@ -13,31 +13,15 @@ browser).
 from __future__ import annotations
 
 import argparse
-import csv
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+
+from ._records import read_records
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs" / "figures"
-Record = TypeVar("Record")
-
-
-def read_records(path: Path, record: Callable[..., Record], fields: dict[str, Any]) -> list[Record]:
-    """The rows of a CSV file, each as a record whose fields have these types."""
-    types: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float}
-    with path.open(newline="") as file:
-        return [
-            record(**{name: types[_name(kind)](row[name]) for name, kind in fields.items()})
-            for row in csv.DictReader(file)
-        ]
-
-
-def _name(kind: Any) -> str:
-    """A type in an annotation that may be a text."""
-    return str(getattr(kind, "__forward_arg__", kind))
 
 
 def _script(*words: str) -> Callable[[], None]:

@@ -22,7 +22,7 @@ from tensorcfr.plots.style import (
     save_picture,
 )
 
-from .redraw import read_records
+from ._records import read_records
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "figures"

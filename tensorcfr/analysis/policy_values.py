@@ -18,9 +18,10 @@ from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import Actions, own_reach, profile_of
 from ..formats.policies import find_policy
 from ..model.arrays import TERMINAL
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Compiled, Flat
+from ..model.infoset_rows import InfosetRows
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..model.sequence_table import Piece, SequenceTable

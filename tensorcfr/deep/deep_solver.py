@@ -18,8 +18,8 @@ from ..kernels.sampling_steps import SIMPLE
 from ..kernels.traversal import Orders, TraversalState
 from ..model.policy import Policy
 from ..rules import Decision
-from ..solvers.base import Problem
 from ..solvers.history_sources import NOTHING
+from ..solvers.problem import Problem
 from ..solvers.sampling_base import Playable, SamplingSolver, naming_memory_limit
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.traversal import BASELINE, REGRETS, STRATEGY

@@ -16,7 +16,8 @@ from .._util.extras import library_of, needs
 from .._util.frames import columns_of
 from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
+from ..model.infoset_rows import InfosetRows
 from ..model.policy import SUM_TOLERANCE, Filling, Policy, suggest_label
 from ..model.sequence_table import (
     PROBABILITY,

@@ -11,8 +11,9 @@ import numpy as np
 
 from .arrays import FREE, named_arrays, not_none, stored_name
 from .chunked_form import ChunkedForm, Entered
-from .compiled_game import CompiledGame, InfosetRows, Located, Recipe
+from .compiled_game import CompiledGame, Recipe
 from .flat_game import FlatGame
+from .infoset_rows import InfosetRows, Located
 from .public_nodes import PublicNodes
 
 

@@ -18,45 +18,11 @@ import numpy as np
 from .._util.renamed import renamed_attributes
 from ..rules import Defaults
 from .chunked_form import ChunkedForm
+from .infoset_rows import InfosetRows, Located
 
 if TYPE_CHECKING:
     from .flat_game import FlatGame
     from .public_nodes import PublicNodes
-
-
-class Located(NamedTuple):
-    """Infoset that was found by its label."""
-
-    label: str
-    """Canonical spelling of the label."""
-    player: int
-    actions: tuple[str, ...]
-    numbers: slice
-    """Positions of its actions in the arrays of a policy."""
-
-
-@renamed_attributes(stands_for="multiplicity")
-class InfosetRows(NamedTuple):
-    """Infosets of one player that have equally many actions."""
-
-    player: int
-    """Acting player."""
-    labels: list[str]
-    """Label of each infoset."""
-    actions: list[tuple[str, ...]]
-    """Action labels of each infoset."""
-    numbers: np.ndarray
-    """int64 (infosets, actions): positions in the arrays of a policy."""
-    multiplicity: np.ndarray
-    """float64 (infosets,): number of infosets that each entry is the sum of."""
-
-    def select(self, which: np.ndarray) -> InfosetRows:
-        """Return some of the infosets, by their indices here."""
-        indices = which.tolist()
-        labels, actions = [self.labels[k] for k in indices], [self.actions[k] for k in indices]
-        return InfosetRows(
-            self.player, labels, actions, self.numbers[indices], self.multiplicity[indices]
-        )
 
 
 class Recipe(NamedTuple):

@@ -22,7 +22,8 @@ from .._util.files import replacing
 from .._util.frames import FrameSource
 from .._util.plain import plain
 from ..errors import suggest
-from .compiled_game import CompiledGame, InfosetRows
+from .compiled_game import CompiledGame
+from .infoset_rows import InfosetRows
 
 PYARROW = ("pyarrow", "tables")
 """Package and its extra."""

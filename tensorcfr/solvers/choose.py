@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..algorithms import (
+    ALGORITHMS,
     CFR_PLUS,
     DCFR,
     LP,
@@ -131,3 +132,21 @@ def choose(
     if precision == PACKED or (is_coarse and game.chunked_form(merged=True).n_numbers > SMALL):
         return DCFR
     return resolve_algorithm(None, game, precision)
+
+
+def refuse_uncompiled(record: Record, name: str) -> None:
+    """Check that an algorithm does not need a compiled game.
+
+    Raises:
+        ValueError: It needs one; the message names the alternatives.
+    """
+    if not record.samples_rules:
+        alternatives = ", ".join(
+            known_name
+            for known_name, known_record in ALGORITHMS.items()
+            if known_record.samples_rules
+        )
+        raise ValueError(
+            f"{record.name} takes a compiled game: compile_game makes one of {name}; straight from "
+            f"the rules learn {alternatives}"
+        )

@@ -17,9 +17,9 @@ from ..kernels.random import Seed
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import require_flat
 from ..model.locks import LocksLike, locks_for
-from .base import IterativeSolver, Problem, equal_merging, solver_class, solver_for
-from .choose import choose, resolve_algorithm, resolve_precision
-from .sampling_base import refuse_uncompiled
+from .base import IterativeSolver, solver_class, solver_for
+from .choose import choose, refuse_uncompiled, resolve_algorithm, resolve_precision
+from .problem import Problem, equal_merging
 from .solution import Solution, TracePoint
 from .solver_arguments import Iterations, Nodes, Seconds, Target, chunks_error, refuse, to_game_unit
 from .warm_start import WarmStart, warm_state

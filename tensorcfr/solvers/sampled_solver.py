@@ -21,8 +21,8 @@ from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
 from ..model.policy import Policy
 from ..uncompiled.infoset_table import InfosetTable
-from .base import Problem
 from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .problem import Problem
 from .sampling_base import Playable, SamplingSolver, check_seed, naming_memory_limit
 from .solver_arguments import Deal, Iterations, Named
 from .state_checks import Expected, check_arrays

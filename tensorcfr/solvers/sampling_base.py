@@ -11,7 +11,7 @@ import numpy as np
 
 from .._util.argument_checks import brief
 from .._util.memory_budget import free_memory
-from ..algorithms import ALGORITHMS, Record, find_algorithm
+from ..algorithms import Record, find_algorithm
 from ..algorithms.records import is_whole
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation
@@ -22,15 +22,17 @@ from ..kernels.sampling_plays import External, Outcome, follow_plays
 from ..kernels.traversal import Orders, TraversalState
 from ..model.policy import Policy
 from ..uncompiled.infoset_table import InfosetsFullError
-from .base import IterativeSolver, Problem
+from .choose import refuse_uncompiled
 from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .problem import Problem
+from .runnable import RunnableSolver
 from .solver_arguments import SAMPLED
 from .traversal import STRATEGY
 
 Playable = Annotated[Any, SAMPLED]
 
 
-class SamplingSolver(IterativeSolver):
+class SamplingSolver(RunnableSolver):
     """Solver that samples a compiled game, or a game by its rules.
 
     Its :attr:`source` provides histories and infosets.  A subclass stores the results of
@@ -201,24 +203,6 @@ def naming_memory_limit(solver: Any) -> Iterator[None]:
             max(solver.bytes_held, int(solver.memory_limit) + 1),
             int(solver.memory_limit),
         ) from None
-
-
-def refuse_uncompiled(record: Record, name: str) -> None:
-    """Check that an algorithm does not need a compiled game.
-
-    Raises:
-        ValueError: It needs one; the message names the alternatives.
-    """
-    if not record.samples_rules:
-        alternatives = ", ".join(
-            known_name
-            for known_name, known_record in ALGORITHMS.items()
-            if known_record.samples_rules
-        )
-        raise ValueError(
-            f"{record.name} takes a compiled game: compile_game makes one of {name}; straight from "
-            f"the rules learn {alternatives}"
-        )
 
 
 def check_seed(seed: Any) -> Seed:

@@ -23,7 +23,8 @@ from ..model.compiled_game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import HEADER, with_suffix, write_arrays
-from .base import Problem, solver_class
+from .base import solver_class
+from .problem import Problem
 from .solver_arguments import PLAYABLE
 from .sums import Sums
 
@@ -271,7 +272,7 @@ class Solution(_Evaluated):
         kind = solver_class(self.algorithm, self.game)
         if kind is None or self.state is None:
             raise ValueError(f"this solution by {self.algorithm} has no sums of regrets")
-        return Sums(self.problem, kind, self.state)
+        return Sums(self.problem, kind.sums_of, self.state)
 
     @cached_property
     def last_policy(self) -> Policy:

@@ -43,7 +43,8 @@ from ..storage.fields import (
 from ..storage.fields import text as text_of
 from ..storage.game_files import pack_game, unpack_game
 from ..storage.recipes import KEY as CUT
-from .base import Problem, solver_class
+from .base import solver_class
+from .problem import Problem
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
 MAX_NODES = 1 << 80

@@ -26,9 +26,10 @@ from ..model.game_arguments import LOCKS, Played
 from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
 from .average_policy import AveragePolicy
-from .base import IterativeSolver, Problem
 from .choose import resolve_algorithm, resolve_precision
 from .passes import Passes, bytes_of_passes
+from .problem import Problem
+from .runnable import RunnableSolver
 from .scales import bucket_scales
 from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, chunks_error, refuse
 from .solver_state import (
@@ -47,7 +48,7 @@ BYTES_OF_POLICY = 11
 
 
 @renamed_attributes(beside="extra_arrays")
-class Solver(IterativeSolver):
+class Solver(RunnableSolver):
     """Solver for user-written loops; :func:`tensorcfr.solve` adds stop rules.
 
     >>> from tensorcfr import compile_game

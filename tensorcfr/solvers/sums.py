@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Lookup
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
+from ..model.infoset_rows import InfosetRows
 from ..model.policy import located
 from ..model.public_nodes import PublicNodes
 from ..model.sequence_table import Piece, SequenceTable
-from .base import IterativeSolver, Problem
+from .problem import Problem
 
+SumsOf = Callable[[Problem, Any], tuple[np.ndarray, np.ndarray]]
 COLUMNS = ("regret_sum", "strategy_sum")
 """Columns of a table of sums."""
 
@@ -56,7 +58,7 @@ class Sums(Mapping[str, InfosetSums]):
 
     Args:
         problem: The game, the algorithm and the locks.
-        solver: The solver that keeps the state.
+        sums_of: Function that returns the sums of a state; see :meth:`IterativeSolver.sums_of`.
         state: The state.
 
     Raises:
@@ -64,13 +66,13 @@ class Sums(Mapping[str, InfosetSums]):
             single actions; names them.
     """
 
-    def __init__(self, problem: Problem, solver: type[IterativeSolver], state: Any) -> None:
+    def __init__(self, problem: Problem, sums_of: SumsOf, state: Any) -> None:
         game: CompiledGame = problem.game
         if not game.is_compiled:
             raise ValueError(f"{game.name} is not compiled: there are no sums by infoset")
         self.game = game
         """The game."""
-        regret, self._strategy = solver.sums_of(problem, state)
+        regret, self._strategy = sums_of(problem, state)
         self._regret = regret * game.unit
 
     def __repr__(self) -> str:
