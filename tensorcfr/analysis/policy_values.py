@@ -22,6 +22,7 @@ from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Compiled, Flat
 from ..model.infoset_rows import InfosetRows
+from ..model.layout import Layout
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..model.sequence_table import Piece, SequenceTable
@@ -420,7 +421,7 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         MemoryLimitError: There is not enough free memory.
     """
     profile = find_policy(game, policy)
-    return LaidOutValues(profile) if game.is_flat else Values(profile)
+    return Values(profile) if game.layout == Layout.CHUNKS else LaidOutValues(profile)
 
 
 def _bytes_needed(game: FlatGame) -> int:

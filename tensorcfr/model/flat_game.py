@@ -33,6 +33,7 @@ from .compiled_game import CompiledGame
 from .flat_nodes import FlatNodes
 from .flat_views import FlatViews
 from .labels import InfosetIndex, PublicGame
+from .layout import Layout
 from .strategy_classes import IMPERFECT_RECALL, StrategyClasses, strategy_class_form
 
 
@@ -80,12 +81,10 @@ class FlatGame(FlatViews, CompiledGame):
     unit: float = 1.0
     """Unit of the payoffs in the arrays; see :attr:`CompiledGame.unit`."""
 
-    is_flat = True
-
     @property
-    def layout(self) -> str:  # type: ignore[override]
+    def layout(self) -> Layout:
         """Layout for solvers; see :attr:`CompiledGame.layout`."""
-        return "tied" if self.has_imperfect_recall else "flat"
+        return Layout.FLAT if self.strategy_class is None else Layout.TIED
 
     def chunked_form(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
         if self.strategy_classes is not None:

@@ -19,6 +19,7 @@ from ..kernels import evaluation
 from ..model.compiled_game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
+from ..model.solvable_game import SolvableGame
 from ..uncompiled.infoset_table import OutOfTimeError
 from .problem import Problem
 from .solver_arguments import STEPS
@@ -299,7 +300,7 @@ class IterativeSolver(ABC):
         return evaluate_probabilities(self.game, self.last_probabilities(self.problem, self.state))
 
     @classmethod
-    def _checked(cls, game: Any, algorithm: str | Record) -> Any:
+    def _checked(cls, game: SolvableGame, algorithm: str | Record) -> Any:
         """Return the record of an algorithm, and check that this solver runs it on a game.
 
         Raises:

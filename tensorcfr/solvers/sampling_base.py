@@ -20,7 +20,9 @@ from ..kernels.random import Seed
 from ..kernels.reservoir import Samples
 from ..kernels.sampling_plays import External, Outcome, follow_plays
 from ..kernels.traversal import Orders, TraversalState
+from ..model.layout import Layout
 from ..model.policy import Policy
+from ..model.solvable_game import SolvableGame
 from ..uncompiled.infoset_table import InfosetsFullError
 from .choose import refuse_uncompiled
 from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
@@ -51,7 +53,7 @@ class SamplingSolver(RunnableSolver):
 
     def _begin(
         self,
-        game: Any,
+        game: SolvableGame,
         algorithm: str | Record,
         state: Any,
         iteration: int,
@@ -72,14 +74,14 @@ class SamplingSolver(RunnableSolver):
         if seed is not None:
             raise ValueError("a state brings its own random numbers: give no seed with it")
         on_rules = "labels" in self.stored_arrays(state)
-        if on_rules == game.is_compiled:
+        if on_rules != (game.layout == Layout.RULES):
             owner = "rules" if on_rules else "a compiled game"
             raise ValueError(f"the state is of a solver on {owner}, which {game.name} is not")
         return self.restore(self.problem, self.stored_arrays(state))
 
     @classmethod
-    def _checked(cls, game: Any, algorithm: str | Record) -> Any:
-        if not game.is_compiled:
+    def _checked(cls, game: SolvableGame, algorithm: str | Record) -> Any:
+        if game.layout == Layout.RULES:
             refuse_uncompiled(find_algorithm(algorithm), game.name)
         return super()._checked(game, algorithm)
 
@@ -123,7 +125,7 @@ class SamplingSolver(RunnableSolver):
             source.run(follow_plays, arguments, state, generator, *limits)
 
     @classmethod
-    def count_nodes(cls, game: Any, state: Any, iterations: int) -> tuple[int, int]:
+    def count_nodes(cls, game: SolvableGame, state: Any, iterations: int) -> tuple[int, int]:
         """Return the nodes that the traversals counted."""
         return int(state.touched[0]), int(state.touched[1])
 
@@ -157,9 +159,9 @@ class SamplingSolver(RunnableSolver):
         return {name: a for name, a in state._asdict().items() if a.dtype != NOTHING.dtype}
 
     @classmethod
-    def policy_is_in_state(cls, game: Any) -> bool:
+    def policy_is_in_state(cls, game: SolvableGame) -> bool:
         """Return True on rules."""
-        return not game.is_compiled
+        return game.layout == Layout.RULES
 
     @classmethod
     def wrong_state(cls, problem: Problem, state: Any) -> str | None:  # noqa: D102

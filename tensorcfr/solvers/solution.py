@@ -20,6 +20,7 @@ from ..evaluation.metrics import meaning_of_exploitability
 from ..formats.policies import ARCHIVES
 from ..model.arrays import SequenceForm
 from ..model.compiled_game import CompiledGame
+from ..model.layout import Layout
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import HEADER, with_suffix, write_arrays
@@ -206,7 +207,7 @@ class Solution(_Evaluated):
     @property
     def guarantee(self) -> str:
         """Theorems and observations about the algorithm's strategies in this game, as a text."""
-        if self.game.strategy_class is not None:
+        if self.game.layout == Layout.TIED:
             return f"No theorem.  {self.game.caveat}"
         # None: the rules of an uncompiled game do not tell whether the sum is constant.
         constant = self.game.constant_sum is None or bool(self.game.constant_sum)

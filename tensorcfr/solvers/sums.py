@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import Lookup
 from ..model.compiled_game import CompiledGame
 from ..model.infoset_rows import InfosetRows
+from ..model.layout import Layout
 from ..model.policy import located
 from ..model.public_nodes import PublicNodes
 from ..model.sequence_table import Piece, SequenceTable
@@ -68,7 +69,7 @@ class Sums(Mapping[str, InfosetSums]):
 
     def __init__(self, problem: Problem, sums_of: SumsOf, state: Any) -> None:
         game: CompiledGame = problem.game
-        if not game.is_compiled:
+        if game.layout == Layout.RULES:
             raise ValueError(f"{game.name} is not compiled: there are no sums by infoset")
         self.game = game
         """The game."""
@@ -80,7 +81,7 @@ class Sums(Mapping[str, InfosetSums]):
 
     def __getitem__(self, label: str) -> InfosetSums:
         infoset, nodes = located(self.game, label), self.game.nodes
-        if self.game.is_flat:
+        if self.game.layout != Layout.CHUNKS:
             regret, strategy = self._regret[infoset.numbers], self._strategy[infoset.numbers]
         else:
             assert nodes is not None
@@ -103,7 +104,7 @@ class Sums(Mapping[str, InfosetSums]):
     def rows(self, player: int) -> Iterator[SumRows]:
         """Return the sums of a player, in the order of :meth:`CompiledGame.rows`."""
         nodes = self.game.nodes
-        if not self.game.is_flat:
+        if self.game.layout == Layout.CHUNKS:
             assert nodes is not None
             return (self._at_node(nodes, node) for node in nodes.deciding(player))
         return (

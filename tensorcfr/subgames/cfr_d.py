@@ -233,7 +233,7 @@ class DecomposedSolver(RunnableSolver):
         self._state.root_values[:] *= factor
 
     @classmethod
-    def policy_is_in_state(cls, game: Any) -> bool:  # noqa: D102
+    def policy_is_in_state(cls, game: CompiledGame) -> bool:  # noqa: D102
         return True
 
     @classmethod
