@@ -15,6 +15,7 @@ from ..compilers.derived_rules import forwards
 from ..model.arrays import HistoryTree
 from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
+from ..model.flat_views import FlatViews
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 
@@ -72,7 +73,7 @@ class AbstractGame(FlatGame):
         return super().by_histories or self._is_folded
 
     @property
-    def _counted(self) -> FlatGame:
+    def _counted(self) -> FlatViews:
         return self.full._counted if self._is_folded else self
 
     @property

@@ -16,6 +16,7 @@ from ..errors import ImperfectRecallError
 from ..invariants import check
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Compiled
+from ..model.layout import Layout
 from ..model.policy import suggest_label
 from .abstract_game import AbstractGame
 from .merged_form import abstract_form
@@ -71,7 +72,7 @@ def abstract(
 def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bool) -> AbstractGame:
     """Make an abstraction as :func:`abstract` does, from the bucket name of every infoset, in
     order."""
-    if game.strategy_class is not None:
+    if game.layout == Layout.TIED:
         raise ImperfectRecallError(
             f"{game.name} has imperfect recall: make an abstraction of the full game"
         )

@@ -14,7 +14,7 @@ from .._util.argument_checks import EXACT, Check, Flag, Number, OneOf, Whole
 from ..errors import OldFileError, suggest
 from ..kernels.local_rule import LocalRule
 from .registry import ALGORITHMS, PUBLISHED, Record, find_algorithm
-from .theorems import promise
+from .theorems import VariantFields, promise
 
 SCHEDULE_ROWS = 1 << 16
 """Maximum number of iterations in one schedule table."""
@@ -40,7 +40,7 @@ not pass over a sequence form."""
 
 
 @dataclass(frozen=True, repr=False)
-class Algorithm(Record):
+class Algorithm(VariantFields):
     """A variant of CFR, as data.
 
     Call a record to change some of it: ``CFR(alternating=False)``, ``DCFR(alpha=2)``.

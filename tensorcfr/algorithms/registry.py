@@ -55,8 +55,8 @@ class Record:
     """Names of the options that may be functions of the iteration."""
     solvers: ClassVar[Mapping[str, str]] = {}
     """Solver classes as ``"module:Class"`` of this package, by layout of the game
-    (:attr:`CompiledGame.layout`) or ``"cluster"``.  A module is imported when its solver is first
-    needed.  Empty for an algorithm without iterations."""
+    (:class:`tensorcfr.model.layout.Layout`) or ``"cluster"``.  A module is imported when its solver
+    is first needed.  Empty for an algorithm without iterations."""
 
     @property
     def merges_infosets(self) -> bool:

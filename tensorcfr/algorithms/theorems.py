@@ -10,14 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..kernels.local_rule import LocalRule
 from . import local_rules as rules
-from .registry import ALGORITHMS, PUBLISHED, UNKNOWN
-
-if TYPE_CHECKING:
-    from .records import Algorithm
+from .registry import ALGORITHMS, PUBLISHED, UNKNOWN, Record
 
 NASH = "the average strategy converges to a Nash equilibrium."
 JOINT = (
@@ -140,7 +137,20 @@ LAST_ITERATES: Mapping[LocalRule, tuple[Callable[..., str], float]] = {
 parameters, and the ``average_power`` to which it applies."""
 
 
-def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
+class VariantFields(Record):
+    """Fields of a variant of CFR that theorems depend on."""
+
+    rule: LocalRule
+    parameters: Mapping[str, float | Callable[[Any], Any]]
+    average_power: float | Callable[[Any], Any]
+    passes_up: str
+    floor: float | Callable[[Any], Any]
+    restart_base: int
+    average_growth: float
+    alternating: bool
+
+
+def promise(record: VariantFields, *, zero_sum: bool, sampled: bool = False) -> str:
     """Return the theorem and the observations about the strategies of a variant.
 
     Args:
@@ -180,7 +190,7 @@ def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
     )
 
 
-def average_converges(record: Algorithm) -> bool:
+def average_converges(record: VariantFields) -> bool:
     """Return whether a theorem proves convergence of a variant's average to a Nash equilibrium in
     two-player zero-sum games."""
     bound = BOUNDS.get(_without_instant_updates(record.rule))
@@ -189,7 +199,7 @@ def average_converges(record: Algorithm) -> bool:
     )
 
 
-def missing(record: Algorithm) -> str:
+def missing(record: VariantFields) -> str:
     """Return the reason why no theorem covers the regrets and the average of a variant.
 
     The order of updates is not considered.  The text is empty if a theorem exists.
@@ -227,7 +237,7 @@ def missing(record: Algorithm) -> str:
     return f"No theorem: {reason}." if reason else ""
 
 
-def _of_last_iterate(record: Algorithm) -> str | None:
+def _of_last_iterate(record: VariantFields) -> str | None:
     """Return the statement about the last iterate; None if the average is the result."""
     known = LAST_ITERATES.get(_without_instant_updates(record.rule))
     if known is None:
@@ -246,7 +256,7 @@ def _of_last_iterate(record: Algorithm) -> str | None:
     return sentence(**_numbers(record)) if plain else UNKNOWN
 
 
-def _observed(record: Algorithm) -> str:
+def _observed(record: VariantFields) -> str:
     """Return the observation about a variant without a theorem; empty if there is none.
 
     Measurements exist for published rules and parameters, with an average that is never restarted,
@@ -270,7 +280,7 @@ def _observed(record: Algorithm) -> str:
     return f"  Observed: {FELL} {WHERE}."
 
 
-def _numbers(record: Algorithm) -> dict[str, float]:
+def _numbers(record: VariantFields) -> dict[str, float]:
     return {key: float(value) for key, value in record.parameters.items() if not callable(value)}
 
 

@@ -19,8 +19,9 @@ from ..evaluation import Evaluation, evaluate
 from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
 from ..model.chunked_form import buckets_by_part, own_buckets
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import Compiled
+from ..model.infoset_rows import InfosetRows
 from ..model.locks import Locks, locks_for
 from ..model.policy import Policy
 from ..model.sequence_table import policy_of

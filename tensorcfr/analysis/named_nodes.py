@@ -12,9 +12,10 @@ from itertools import chain
 
 from .._util.limits import LAZY_LABELS_FROM
 from ..errors import suggest
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import require_flat
+from ..model.infoset_rows import InfosetRows
 from ..model.public_nodes import START, PublicNodes
 
 MAX_LISTED = 12

@@ -18,9 +18,11 @@ from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import Actions, own_reach, profile_of
 from ..formats.policies import find_policy
 from ..model.arrays import TERMINAL
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Compiled, Flat
+from ..model.infoset_rows import InfosetRows
+from ..model.layout import Layout
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..model.sequence_table import Piece, SequenceTable
@@ -419,7 +421,7 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         MemoryLimitError: There is not enough free memory.
     """
     profile = find_policy(game, policy)
-    return LaidOutValues(profile) if game.is_flat else Values(profile)
+    return Values(profile) if game.layout == Layout.CHUNKS else LaidOutValues(profile)
 
 
 def _bytes_needed(game: FlatGame) -> int:

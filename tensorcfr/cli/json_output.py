@@ -19,7 +19,8 @@ from ..analysis.policy_values import Values
 from ..analysis.reached_regrets import ConditionalRegrets
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
+from ..model.infoset_rows import InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 

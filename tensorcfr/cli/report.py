@@ -25,7 +25,8 @@ from ..analysis.walkthroughs import Walkthrough
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
 from ..games import GAMES, GameEntry
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
+from ..model.infoset_rows import InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution, TracePoint
 from ..sweep import Reached, SweepRow, reached

@@ -21,7 +21,8 @@ from ..compilers import compile_game, game_size
 from ..evaluation import best_response as respond
 from ..evaluation import evaluate as worth
 from ..formats import find_policy, save_policy
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
+from ..model.infoset_rows import InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 from . import argument_parsers, json_output, report

@@ -18,7 +18,8 @@ from ..kernels import evaluation, triggers
 from ..kernels.triggers import Triggers
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
-from ..solvers.base import IterativeSolver, Problem
+from ..solvers.problem import Problem
+from ..solvers.runnable import RunnableSolver
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected
 
@@ -44,7 +45,7 @@ BLOCK = 64
 """Number of iterations whose strategies are evaluated together."""
 
 
-class CorrelatedSolver(IterativeSolver):
+class CorrelatedSolver(RunnableSolver):
     """Extensive-form regret minimization with triggers, all players at once.
 
     Values and deviations refer to the joint play: the correlated plan that draws one of the

@@ -16,10 +16,11 @@ from ..kernels.random import Script, Seed
 from ..kernels.reservoir import Reservoir, Samples
 from ..kernels.sampling_steps import SIMPLE
 from ..kernels.traversal import Orders, TraversalState
+from ..model.layout import Layout
 from ..model.policy import Policy
 from ..rules import Decision
-from ..solvers.base import Problem
 from ..solvers.history_sources import NOTHING
+from ..solvers.problem import Problem
 from ..solvers.sampling_base import Playable, SamplingSolver, naming_memory_limit
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.traversal import BASELINE, REGRETS, STRATEGY
@@ -109,7 +110,7 @@ class DeepSolver(SamplingSolver):
         """Fits behind the strategies of each iteration, if they are stored."""
         self._cached_average: tuple[int, Policy] | None = None
         arrays = None if initial is None else initial._asdict()
-        if game.is_compiled:
+        if game.layout != Layout.RULES:
             self.source = GameInfosets(game, record, arrays, self.memory_limit)
             self._cumulative = np.zeros(game.n_sequences)
         else:
@@ -483,7 +484,7 @@ class DeepSolver(SamplingSolver):
     @classmethod
     def last_policy_of(cls, problem: Problem, state: Any) -> Policy:  # noqa: D102
         game, algorithm = problem.game, problem.algorithm
-        if game.is_compiled:
+        if game.layout != Layout.RULES:
             return super().last_policy_of(problem, state)
         fits = [Fits(parameters[None], np.ones(1)) for parameters in state.parameters]
         return policy_on_rules(game, algorithm, state, fits, is_mixture=False)

@@ -9,6 +9,8 @@ import numpy as np
 
 from .._util.one_line import arrays_in_line
 from ..algorithms import Deep
+from ..model.layout import Layout
+from ..model.solvable_game import SolvableGame
 from ..solvers.history_sources import NOTHING, infosets_of
 from ..solvers.state_checks import Expected, check_arrays
 from .buffers import restore_buffers
@@ -106,7 +108,9 @@ class DeepState(NamedTuple):
     """int64 (tuples,): end of each tuple among the actions."""
 
 
-def restore_state(game: Any, algorithm: Deep, stored: Mapping[str, np.ndarray]) -> DeepState:
+def restore_state(
+    game: SolvableGame, algorithm: Deep, stored: Mapping[str, np.ndarray]
+) -> DeepState:
     """Make a state from its arrays, and check them; see
     :meth:`tensorcfr.solvers.base.IterativeSolver.restore`.
 
@@ -119,7 +123,7 @@ def restore_state(game: Any, algorithm: Deep, stored: Mapping[str, np.ndarray]) 
         ValueError: The algorithm cannot run on the game, or an array is wrong; names it.
     """
     check_game(game, algorithm)
-    players, is_compiled = game.n_players, game.is_compiled
+    players, is_compiled = game.n_players, game.layout != Layout.RULES
     infosets: Any = infosets_of(game, stored)
     shapes = (GameInfosets if is_compiled else RuleInfosets).shapes(infosets, algorithm, stored)
     is_table = algorithm.learner == "table" and not is_compiled

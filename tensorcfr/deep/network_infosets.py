@@ -13,6 +13,8 @@ from ..algorithms.deep import Features
 from ..errors import MemoryLimitError
 from ..kernels.traversal import HEADER
 from ..model.flat_game import FlatGame
+from ..model.layout import Layout
+from ..model.solvable_game import SolvableGame
 from ..rules import Decision
 from ..solvers.history_sources import CompiledInfosets, CompiledSource, GrowingSource, TableInfosets
 from ..solvers.traversal import (
@@ -295,7 +297,7 @@ def keeps_networks(record: Deep) -> bool:
     return record.keep_networks or not record.has_strategy_network
 
 
-def check_game(game: Any, record: Deep) -> None:
+def check_game(game: SolvableGame, record: Deep) -> None:
     """Check that an algorithm can run on a game.
 
     Raises:
@@ -303,7 +305,7 @@ def check_game(game: Any, record: Deep) -> None:
     """
     if game.n_players == 1:
         raise ValueError(f"{record.name} samples opponents, and {game.name} has one player")
-    if game.is_compiled:
+    if game.layout != Layout.RULES:
         if record.keep_networks and game.n_players > 2:
             raise ValueError(f"{record.name}: keep_networks supports two players only")
         return

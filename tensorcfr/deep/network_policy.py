@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -189,7 +189,7 @@ def _normalised(plays: np.ndarray) -> list[float]:
 
 
 def policy_on_rules(
-    game: Any,
+    game: UncompiledGame,
     record: Deep,
     state: DeepState,
     fits: Callable[[], tuple[Learner, Sequence[Fits]]] | Sequence[Fits],

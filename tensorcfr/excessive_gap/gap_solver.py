@@ -16,7 +16,8 @@ from ..kernels.excessive_gap import GapState
 from ..model.arrays import SequenceForm
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
-from ..solvers.base import IterativeSolver, Problem
+from ..solvers.problem import Problem
+from ..solvers.runnable import RunnableSolver
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected
 
@@ -26,7 +27,7 @@ FIRST_SMOOTHING = 1e-3
 """Initial smoothing per unit of payoff; it is doubled until there is a gap."""
 
 
-class GapSolver(IterativeSolver):
+class GapSolver(RunnableSolver):
     """Plans of two players that approach an equilibrium as their smoothing shrinks.
 
     Args:

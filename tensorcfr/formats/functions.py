@@ -14,7 +14,7 @@ import numpy as np
 from .._util.argument_checks import brief
 from .._util.one_line import OneLine
 from ..model.chunked_form import bounds_of_parts, buckets_by_part
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
 from ..model.infoset import (
     EXACT_TOLERANCE,
     SINGLE_TOLERANCE,
@@ -25,6 +25,7 @@ from ..model.infoset import (
     normalised,
     plain_array,
 )
+from ..model.infoset_rows import InfosetRows
 from ..model.policy import Filling, Policy, PolicyByParts
 from ..model.public_nodes import NodeLayout, PublicNodes
 from ..model.sequence_table import all_rows

@@ -16,7 +16,9 @@ from .._util.extras import library_of, needs
 from .._util.frames import columns_of
 from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
+from ..model.infoset_rows import InfosetRows
+from ..model.layout import Layout
 from ..model.policy import SUM_TOLERANCE, Filling, Policy, suggest_label
 from ..model.sequence_table import (
     PROBABILITY,
@@ -118,7 +120,7 @@ def _describe_difference(source_game: CompiledGame, target_game: CompiledGame) -
     if source_game.name != target_game.name:
         return f"{source_game.name}, not for {target_game.name}"
     ours, theirs = (
-        "in chunks" if game.layout == "chunks" else "laid out"
+        "in chunks" if game.layout == Layout.CHUNKS else "laid out"
         for game in (source_game, target_game)
     )
     if ours != theirs:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._util.declared import Declared, declared
 from ..model.arrays import HistoryTree, PublicTree, SequenceForm, named_arrays
+from ..model.layout import Layout
 from ..payoff import ARRAYS
 from .reader import Reader, fail, named_after
 
@@ -33,7 +34,7 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
             "sequence": (np.uint32, ("sequences",)),
         }
         yield "merged.", of_merged, dict(named(game.merged.form), sequence=game.merged.sequence)
-    if game.has_imperfect_recall:
+    if game.layout == Layout.TIED:
         yield "", {"tied_to": (np.uint32, ("infosets",))}, {"tied_to": game.strategy_class}
 
 

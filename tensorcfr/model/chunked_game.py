@@ -11,8 +11,10 @@ import numpy as np
 
 from .arrays import FREE, named_arrays, not_none, stored_name
 from .chunked_form import ChunkedForm, Entered
-from .compiled_game import CompiledGame, InfosetRows, Located, Recipe
+from .compiled_game import CompiledGame, Recipe
 from .flat_game import FlatGame
+from .infoset_rows import InfosetRows, Located
+from .layout import Layout
 from .public_nodes import PublicNodes
 
 
@@ -82,7 +84,7 @@ class ChunkedGame(CompiledGame):
     n_infosets: int
     n_sequences: int
 
-    layout = "chunks"
+    layout = Layout.CHUNKS
 
     def flat(self, memory_limit: int | None = None) -> FlatGame:  # noqa: D102
         return self._lay_out(memory_limit)

@@ -16,47 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._util.renamed import renamed_attributes
-from ..rules import Defaults
 from .chunked_form import ChunkedForm
+from .infoset_rows import InfosetRows, Located
+from .solvable_game import SolvableGame
 
 if TYPE_CHECKING:
     from .flat_game import FlatGame
     from .public_nodes import PublicNodes
-
-
-class Located(NamedTuple):
-    """Infoset that was found by its label."""
-
-    label: str
-    """Canonical spelling of the label."""
-    player: int
-    actions: tuple[str, ...]
-    numbers: slice
-    """Positions of its actions in the arrays of a policy."""
-
-
-@renamed_attributes(stands_for="multiplicity")
-class InfosetRows(NamedTuple):
-    """Infosets of one player that have equally many actions."""
-
-    player: int
-    """Acting player."""
-    labels: list[str]
-    """Label of each infoset."""
-    actions: list[tuple[str, ...]]
-    """Action labels of each infoset."""
-    numbers: np.ndarray
-    """int64 (infosets, actions): positions in the arrays of a policy."""
-    multiplicity: np.ndarray
-    """float64 (infosets,): number of infosets that each entry is the sum of."""
-
-    def select(self, which: np.ndarray) -> InfosetRows:
-        """Return some of the infosets, by their indices here."""
-        indices = which.tolist()
-        labels, actions = [self.labels[k] for k in indices], [self.actions[k] for k in indices]
-        return InfosetRows(
-            self.player, labels, actions, self.numbers[indices], self.multiplicity[indices]
-        )
 
 
 class Recipe(NamedTuple):
@@ -73,13 +39,8 @@ class Recipe(NamedTuple):
 
 
 @renamed_attributes(usual="defaults", settled="round_to_zero")
-class PayingGame:
+class PayingGame(SolvableGame):
     """Properties that depend only on the utilities and the digest."""
-
-    is_of_cards: bool = False
-    """True if this is a card game, such as a spot of hold'em."""
-    defaults: Defaults = Defaults()
-    """Defaults for solving the game, and its units."""
 
     if TYPE_CHECKING:
 
@@ -87,10 +48,6 @@ class PayingGame:
         def utilities(self) -> np.ndarray:
             """float64 (n, players): all utilities that occur at terminals, in the game's own unit,
             in any order, possibly repeated."""
-
-        @property
-        def digest(self) -> str:
-            """Fingerprint of arrays and labels, independent of the name and of merging."""
 
     @cached_property
     def utility_sums(self) -> tuple[float, float]:
@@ -141,17 +98,9 @@ class CompiledGame(PayingGame, ABC):
     policies and solutions are in the game's own unit."""
     links = None
     """None, because one sequence leads to an infoset.  Games of teams have several."""
-    strategy_class: np.ndarray | None = None
-    """uint32 (infosets,): in an abstraction with imperfect recall, the first infoset among the
-    infosets with the same strategy; see :mod:`tensorcfr.abstraction`."""
     recipe: Recipe | None = None
     """Arguments with which a game in chunks is compiled again; None for other games, whose arrays
     are saved in files."""
-    is_compiled = True
-    """True if all infosets and histories are known; False for a game that is solved from its
-    rules."""
-    is_flat: bool = False
-    """True if this is a :class:`~tensorcfr.model.flat_game.FlatGame`."""
     merges_hands: bool = False
     """True if hands or outcomes that the payoffs cannot tell apart are one in the arrays of
     policies."""
@@ -160,10 +109,6 @@ class CompiledGame(PayingGame, ABC):
     def by_histories(self) -> bool:
         """True if traversals go through histories, and not through public nodes."""
         return False
-
-    layout: str = "flat"
-    """Layout for solvers: ``"flat"``, ``"tied"`` (imperfect recall), ``"chunks"``, ``"teams"``, or
-    ``"rules"`` for games that are not compiled."""
 
     if TYPE_CHECKING:
 
@@ -175,10 +120,6 @@ class CompiledGame(PayingGame, ABC):
         @property
         def nodes(self) -> PublicNodes | None:
             """Public nodes, if this is a game of private hands and a public tree."""
-
-        @property
-        def n_players(self) -> int:
-            """Number of players; they are numbered from 0."""
 
         @property
         def n_infosets(self) -> int:
@@ -238,12 +179,6 @@ class CompiledGame(PayingGame, ABC):
         return self.chunks
 
     @property
-    def has_imperfect_recall(self) -> bool:
-        """True if infosets share a strategy although their player could tell them apart by earlier
-        events (imperfect recall)."""
-        return self.strategy_class is not None
-
-    @property
     def merged_numbers(self) -> np.ndarray | None:
         """uint32 (numbers,): index of each number in the merged form of :meth:`chunked_form`; None
         if the form is not merged."""
@@ -296,11 +231,6 @@ class CompiledGame(PayingGame, ABC):
     @abstractmethod
     def summary(self) -> str:
         """Return a short text: counts, levels or chunks, parts of the payoff operator, bytes."""
-
-    @property
-    def caveat(self) -> str:
-        """Caveat to the algorithm's guarantee in this game; usually empty."""
-        return ""
 
     @property
     def headline(self) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 
 from .._util import html
 from .._util.argument_checks import Whole
-from .._util.memory_budget import require
 from .._util.renamed import renamed_attributes
 from ..errors import format_bytes
 from .arrays import (
@@ -31,10 +30,10 @@ from .arrays import (
 )
 from .chunked_form import ChunkedForm, as_trunk
 from .compiled_game import CompiledGame
-from .expansion import BYTES_PER_HISTORY, count_histories, expand
 from .flat_nodes import FlatNodes
-from .infoset_numbers import InfosetNumbers
-from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
+from .flat_views import FlatViews
+from .labels import InfosetIndex, PublicGame
+from .layout import Layout
 from .strategy_classes import IMPERFECT_RECALL, StrategyClasses, strategy_class_form
 
 
@@ -54,7 +53,7 @@ class Merged:
 
 @renamed_attributes(tied="strategy_classes", tied_to="strategy_class")
 @dataclass(frozen=True, eq=False, repr=False)
-class FlatGame(InfosetNumbers, CompiledGame):
+class FlatGame(FlatViews, CompiledGame):
     """Compiled game that is laid out: a trunk without chunks, and arrays over all its sequences.
 
     All arrays are read-only.  Build one with :func:`tensorcfr.compile_game`, or from a game in
@@ -82,12 +81,10 @@ class FlatGame(InfosetNumbers, CompiledGame):
     unit: float = 1.0
     """Unit of the payoffs in the arrays; see :attr:`CompiledGame.unit`."""
 
-    is_flat = True
-
     @property
-    def layout(self) -> str:  # type: ignore[override]
+    def layout(self) -> Layout:
         """Layout for solvers; see :attr:`CompiledGame.layout`."""
-        return "tied" if self.has_imperfect_recall else "flat"
+        return Layout.FLAT if self.strategy_class is None else Layout.TIED
 
     def chunked_form(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
         if self.strategy_classes is not None:
@@ -99,66 +96,8 @@ class FlatGame(InfosetNumbers, CompiledGame):
         """Public nodes, if the game is private hands x public tree."""
         return None if self.public is None else FlatNodes(self)
 
-    @property
-    def public_game(self) -> PublicGame:
-        """View :attr:`public`, of a game that has it."""
-        return not_none(self.public)
-
-    @property
-    def public_tree(self) -> PublicTree:
-        """Tree of :attr:`public`, of a game that has it."""
-        return self.public_game.tree
-
-    @cached_property
-    def places(self) -> InfosetPlaces:
-        """Map between infosets and the nodes and hands of :attr:`public`, of a game that has it."""
-        return InfosetPlaces(self.public_game, self.form)
-
     def flat(self, memory_limit: int | None = None) -> FlatGame:
         """Return the game itself."""
-        return self
-
-    @cached_property
-    def tree(self) -> HistoryTree:
-        """Game as histories.
-
-        A game of private hands is expanded at the first access: every deal over the whole public
-        tree.
-
-        Raises:
-            MemoryLimitError: There is not enough memory for that; says both figures.
-        """
-        if self.histories is not None:
-            return self.histories
-        what = f"expanding {self.name} ({self.n_histories:,} histories)"
-        require(self.n_histories * BYTES_PER_HISTORY, what)
-        tree = expand(
-            self.public_tree,
-            self.places.infosets,
-            *self.public_game.outcome_codes(self.outcome_labels),
-        )
-        for array in tree:
-            array.flags.writeable = False
-        return tree
-
-    @cached_property
-    def n_histories(self) -> int:
-        """Number of histories, the root, chance nodes and terminals included; counted, not
-        expanded."""
-        game = self._counted
-        return game.tree.n_nodes if game.by_histories else count_histories(game.public_tree)
-
-    @cached_property
-    def n_decision_nodes(self) -> int:
-        """Number of histories where a player acts; counted, not expanded."""
-        game = self._counted
-        if game.by_histories:
-            return int(np.count_nonzero(game.tree.player >= 0))
-        return int(game.public_tree.n_deals[game.public_tree.player >= 0].sum())
-
-    @property
-    def _counted(self) -> FlatGame:
-        """Game whose histories are counted: itself, unless it was made without them."""
         return self
 
     @property
@@ -174,16 +113,6 @@ class FlatGame(InfosetNumbers, CompiledGame):
             if self.has_imperfect_recall
             else None
         )
-
-    @property
-    def by_histories(self) -> bool:
-        """True if traversals go through :attr:`tree`, and not through the public tree."""
-        return self.histories is not None
-
-    @property
-    def joins_labels(self) -> bool:
-        """True if infoset labels are made on demand, from the labels of hands and public nodes."""
-        return isinstance(self.infoset_labels, InfosetLabels)
 
     @property
     def caveat(self) -> str:

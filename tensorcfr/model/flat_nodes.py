@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .arrays import CHANCE, NO_PARENT
+from .flat_views import FlatViews
 from .public_nodes import TRUNK, Edge, FoundInfoset, NodeLayout, TabledNodes
-
-if TYPE_CHECKING:
-    from .flat_game import FlatGame
 
 
 class FlatNodes(TabledNodes):
@@ -21,7 +18,7 @@ class FlatNodes(TabledNodes):
         game: A game with a public tree.
     """
 
-    def __init__(self, game: FlatGame) -> None:
+    def __init__(self, game: FlatViews) -> None:
         self.game, self.public, self.places = game, game.public_game, game.places
         self.tables, self.hands, self.unit = game.public_tree, self.public.hands, game.unit
 

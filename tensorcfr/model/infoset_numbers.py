@@ -12,7 +12,7 @@ import numpy as np
 from .._util.argument_checks import Whole
 from .arrays import SequenceForm
 from .chunked_form import ChunkedForm, as_trunk
-from .compiled_game import InfosetRows, Located
+from .infoset_rows import InfosetRows, Located
 from .labels import InfosetLabels
 
 TOGETHER = 16_384

@@ -15,9 +15,10 @@ from .._util.recent import Recent
 from .._util.renamed import renamed_attributes
 from ..errors import Lookup, UnknownNameError, suggest
 from .chunked_form import ChunkLocks, bounds_of_parts, buckets_by_part, part_of
-from .compiled_game import CompiledGame, InfosetRows, Located
+from .compiled_game import CompiledGame
 from .game_arguments import STRATEGIES, Compiled, Played
 from .infoset import refuse_unknown
+from .infoset_rows import InfosetRows, Located
 from .sequence_table import Tabular
 
 PROBABILITY = Number(counts="a number")

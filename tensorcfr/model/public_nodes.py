@@ -21,7 +21,7 @@ import numpy as np
 from .._util.renamed import renamed_attributes
 from ..rules import Defaults
 from .arrays import CHANCE, PublicTree
-from .compiled_game import InfosetRows
+from .infoset_rows import InfosetRows
 from .labels import PublicGame, follow
 
 TRUNK = -1

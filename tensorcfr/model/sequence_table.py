@@ -22,7 +22,9 @@ from .._util.files import replacing
 from .._util.frames import FrameSource
 from .._util.plain import plain
 from ..errors import suggest
-from .compiled_game import CompiledGame, InfosetRows
+from .compiled_game import CompiledGame
+from .infoset_rows import InfosetRows
+from .layout import Layout
 
 PYARROW = ("pyarrow", "tables")
 """Package and its extra."""
@@ -219,7 +221,7 @@ class Tabular(FrameSource):
         path = Path(path)
         if find_format(path, format, [*WRITERS, "npz"]) != "npz":
             return self.table().save(path, format)
-        if self.game.chunks is None:
+        if self.game.layout == Layout.RULES:
             raise ValueError(
                 f"{path}: {self.game.name} is not compiled, so its policy can only be written with "
                 "labels: csv, json or parquet"

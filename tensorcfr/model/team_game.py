@@ -19,6 +19,7 @@ from .chunked_form import ChunkedForm
 from .compiled_game import PayingGame
 from .flat_game import FlatGame
 from .infoset_numbers import InfosetNumbers
+from .layout import Layout
 from .levels import levels_below_root
 from .teams import TEAMS, Teams, check_teams, name_teams
 
@@ -73,12 +74,9 @@ class TeamGame(InfosetNumbers, PayingGame):
     numbered: Numbered
     """Positions of the prescriptions, beliefs and leaves in these arrays."""
 
-    is_compiled = True
-    is_flat = True
-    layout = "teams"
+    layout = Layout.TEAMS
     merged = None
     merged_numbers = None
-    strategy_class = None
 
     @property
     def caveat(self) -> str:
@@ -222,7 +220,7 @@ def team_game(
         MemoryLimitError: The beliefs may not fit; raised before they are made.
     """
     sides = check_teams(game.name, game.n_players, teams)
-    if game.has_imperfect_recall:
+    if game.layout == Layout.TIED:
         raise ValueError(f"{game.name} has imperfect recall: a team needs members who remember")
     dags = tuple(belief_dag(game, team, memory_limit=memory_limit) for team in sides)
     form, links, numbered = link(dags)

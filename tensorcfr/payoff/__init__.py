@@ -15,7 +15,7 @@ compiled product, the first phase of each iteration of a solver, is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from .._util.declared import Declared, declared
 from .blocks import PayoffBlocks
 from .card_payoffs import PayoffCards, PayoffSubsets
 from .entries import PayoffEntries
-
-if TYPE_CHECKING:
-    from ..model.arrays import SequenceForm
+from .payoff_form import PayoffForm
 
 __all__ = [
     "ARRAYS",
@@ -58,7 +56,7 @@ class PayoffPart(Protocol):
     def is_empty(self) -> bool:
         """True if the part adds nothing."""
 
-    def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
+    def product(self, form: PayoffForm, player: int, x: np.ndarray) -> np.ndarray:
         """Compute the payoffs that the part adds to a player's sequences.
 
         Args:
@@ -70,7 +68,7 @@ class PayoffPart(Protocol):
             float64 (sequences of the player,).
         """
 
-    def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def triples(self, form: PayoffForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the part entry by entry.
 
         Returns:
@@ -78,7 +76,7 @@ class PayoffPart(Protocol):
             sequences; float64 (entries,): payoffs.  Entries with equal sequences are to be added.
         """
 
-    def count_entries(self, form: SequenceForm, player: int) -> int:
+    def count_entries(self, form: PayoffForm, player: int) -> int:
         """Return the number of entries of :meth:`triples`, or a slightly larger number."""
 
     def magnitudes(self) -> PayoffPart:
@@ -87,6 +85,8 @@ class PayoffPart(Protocol):
     def describe(self) -> str:
         """Return the sizes of the part, in a few words."""
 
+
+Form = TypeVar("Form", bound=PayoffForm)
 
 KINDS: dict[str, Any] = {
     "payoff": PayoffEntries,
@@ -122,7 +122,7 @@ def _smallest_size(size: int | str) -> int:
     return SIZES.get(name, 0) + int(increment or 0)
 
 
-def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
+def product(form: PayoffForm, player: int, x: np.ndarray) -> np.ndarray:
     """Compute a player's counterfactual payoffs, float64; see :meth:`PayoffPart.product`."""
     begin, end = form.player_sequences[player : player + 2].tolist()
     g = np.zeros(end - begin)
@@ -131,7 +131,7 @@ def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
     return g
 
 
-def triples(form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def triples(form: PayoffForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a player's operator entry by entry; see :meth:`PayoffPart.triples`."""
     empty = np.empty(0, dtype=np.int64)
     parts = [(empty, empty.reshape(0, form.n_players - 1).T, np.empty(0))]
@@ -140,12 +140,12 @@ def triples(form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np
     return np.concatenate(rows), np.concatenate(columns, axis=1), np.concatenate(values)
 
 
-def count_entries(form: SequenceForm, player: int) -> int:
+def count_entries(form: PayoffForm, player: int) -> int:
     """Return the number of entries that :func:`triples` returns, or a slightly larger number."""
     return sum(part.count_entries(form, player) for part in form.operator)
 
 
-def magnitudes(form: SequenceForm) -> SequenceForm:
+def magnitudes(form: Form) -> Form:
     """Return the form with the absolute value of every payoff.
 
     Its products bound the terms that a product of the form sums.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from .payoff_form import PayoffForm
 from .program import Program, read_program
-
-if TYPE_CHECKING:
-    from ..model.arrays import SequenceForm
 
 FIRST, COUNT, MATRIX, SEQUENCE, STRIDE, MASK = 0, 1, 2, 3, 5, 7
 """Columns of ``PayoffBlocks.block``.  The last three are for player 0, each followed by the column
@@ -98,7 +96,7 @@ class PayoffBlocks(NamedTuple):
             for first, count, matrix, *columns in self.block.tolist()
         ]
 
-    def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
+    def product(self, form: PayoffForm, player: int, x: np.ndarray) -> np.ndarray:
         """Compute a player's payoffs; see :meth:`tensorcfr.payoff.PayoffPart.product`."""
         begin, end = form.player_sequences[player : player + 2].tolist()
         g = np.zeros(end - begin)
@@ -128,7 +126,7 @@ class PayoffBlocks(NamedTuple):
                 g[side.own.sequence - begin] += payoffs.sum()
         return g
 
-    def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def triples(self, form: PayoffForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the part entry by entry; see :meth:`tensorcfr.payoff.PayoffPart.triples`."""
         rows, columns, values = [], [], []
         matrix = lru_cache(maxsize=16)(lambda program: self._matrix(form, program))
@@ -143,7 +141,7 @@ class PayoffBlocks(NamedTuple):
             )
         return np.concatenate(rows), np.concatenate(columns)[None], np.concatenate(values)
 
-    def count_entries(self, form: SequenceForm, player: int) -> int:
+    def count_entries(self, form: PayoffForm, player: int) -> int:
         """Return the number of entries that :meth:`triples` returns."""
         # Count each matrix once, times the terminals of its blocks.
         matrices, of_block = np.unique(self.block[:, MATRIX], return_inverse=True)
@@ -164,7 +162,7 @@ class PayoffBlocks(NamedTuple):
             f"{len(self.program_offset) // 2:,} distinct matrices"
         )
 
-    def _matrix(self, form: SequenceForm, program: int) -> np.ndarray:
+    def _matrix(self, form: PayoffForm, program: int) -> np.ndarray:
         """Return the matrix of a program, float64 (player's hands, other player's hands)."""
         return self.program(program).apply(np.eye(form.hand_rank.shape[1] - 1))
 
@@ -179,7 +177,7 @@ class LastSequences(NamedTuple):
     mask: int
     """Row of ``SequenceForm.hand_rank`` with the possible hands."""
 
-    def sequences(self, form: SequenceForm, hands: np.ndarray) -> np.ndarray:
+    def sequences(self, form: PayoffForm, hands: np.ndarray) -> np.ndarray:
         """Return the last sequences of hands at the first terminal, int64 (hands,)."""
         return self.sequence + form.hand_rank[self.mask, hands] * self.stride
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from .._util.renamed import renamed_attributes
-
-if TYPE_CHECKING:
-    from ..model.arrays import SequenceForm
+from .payoff_form import PayoffForm
 
 LANES = 16
 """Number of terminals that are processed together: the lanes of a vector of float32."""
@@ -100,7 +98,7 @@ class PayoffCards(NamedTuple):
         begin, end = self.lanes[self.board[board, 2], player : player + 2].tolist()
         return slice(begin, end)
 
-    def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
+    def product(self, form: PayoffForm, player: int, x: np.ndarray) -> np.ndarray:
         """Compute the payoffs of a player's sequences hand by hand, for tests.
 
         See :meth:`tensorcfr.payoff.PayoffPart.product`.
@@ -111,7 +109,7 @@ class PayoffCards(NamedTuple):
             g[rows - begin] += matrix @ x[columns]
         return g
 
-    def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def triples(self, form: PayoffForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the part entry by entry; see :meth:`tensorcfr.payoff.PayoffPart.triples`."""
         empty = np.empty(0, dtype=np.int64)
         rows, columns, values = [empty], [empty], [np.empty(0)]
@@ -122,7 +120,7 @@ class PayoffCards(NamedTuple):
             values.append(matrix[first, second])
         return np.concatenate(rows), np.concatenate(columns)[None], np.concatenate(values)
 
-    def count_entries(self, form: SequenceForm, player: int) -> int:
+    def count_entries(self, form: PayoffForm, player: int) -> int:
         """Return an upper bound of the number of entries that :meth:`triples` returns."""
         return int(self.group[:, 0].sum() * self.sizes[0] * self.sizes[1])
 

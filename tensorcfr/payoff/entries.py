@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from .._util.limits import PAYOFF_ROUNDING
-
-if TYPE_CHECKING:
-    from ..model.arrays import SequenceForm
+from .payoff_form import PayoffForm
 
 
 class PayoffEntries(NamedTuple):
@@ -61,7 +59,7 @@ class PayoffEntries(NamedTuple):
         ends = np.append(self.offset, len(self.value))
         return slice(int(ends[self.slices[player]]), int(ends[self.slices[player + 1]]))
 
-    def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
+    def product(self, form: PayoffForm, player: int, x: np.ndarray) -> np.ndarray:
         """Compute a player's payoffs; see :meth:`tensorcfr.payoff.PayoffPart.product`."""
         begin, end = form.player_sequences[player : player + 2].tolist()
         entries = self.of_player(player)
@@ -70,7 +68,7 @@ class PayoffEntries(NamedTuple):
         row = self.entry_row[entries] - begin
         return np.bincount(row, term, end - begin).astype(np.float64)
 
-    def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def triples(self, form: PayoffForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the entries of a player; see :meth:`tensorcfr.payoff.PayoffPart.triples`."""
         entries = self.of_player(player)
         return (
@@ -79,7 +77,7 @@ class PayoffEntries(NamedTuple):
             self.value[entries],
         )
 
-    def count_entries(self, form: SequenceForm, player: int) -> int:
+    def count_entries(self, form: PayoffForm, player: int) -> int:
         """Return the number of a player's entries."""
         entries = self.of_player(player)
         return entries.stop - entries.start

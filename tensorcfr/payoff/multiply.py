@@ -7,7 +7,7 @@ a game has, so a game without blocks does not pay for them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from .card_payoffs import PayoffCards, PayoffSubsets
 from .card_subsets import add_subsets, subsets_scratch
 from .entries import PayoffEntries
 from .lanes import spread, weighted_sum
+from .payoff_form import PayoffForm
 from .product_share import ProductShare
-
-if TYPE_CHECKING:
-    from ..model.arrays import SequenceForm
 
 NARROW = 4
 """Smallest number of rows of a slice that are processed as lanes; in smaller slices each row is
@@ -35,7 +33,7 @@ BLOCK_TILE = 128
 
 @inlined
 def payoff_product(
-    form: SequenceForm,
+    form: PayoffForm,
     player: int,
     reach: np.ndarray,
     g: np.ndarray,
@@ -75,7 +73,7 @@ def scratch_size(operator: tuple[Any, ...]) -> int:
 
 
 @inlined
-def payoff_scratch(form: SequenceForm) -> np.ndarray:
+def payoff_scratch(form: PayoffForm) -> np.ndarray:
     """Allocate scratch for a game's operator, float64."""
     return np.empty(scratch_size(form.operator))
 

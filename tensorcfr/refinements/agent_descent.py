@@ -21,7 +21,8 @@ from ..algorithms import AgentDescent
 from ..analysis.counterfactual_reach import CounterfactualReach, bytes_needed
 from ..kernels import evaluation
 from ..model.game_arguments import Flat
-from ..solvers.base import IterativeSolver, Problem
+from ..solvers.problem import Problem
+from ..solvers.runnable import RunnableSolver
 from ..solvers.scales import carry_up
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected
@@ -50,7 +51,7 @@ class AgentState(NamedTuple):
     """Weighted sum of own reaches."""
 
 
-class AgentSolver(IterativeSolver):
+class AgentSolver(RunnableSolver):
     """Mirror descent at every infoset on values given that it is reached.  Players are updated in
     turn.
 

@@ -5,66 +5,26 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._util.argument_checks import checked
 from .._util.renamed import renamed_attributes
 from ..algorithms import Record, find_algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..invariants.strategy_checks import wrong_state
 from ..kernels import evaluation
-from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..model.compiled_game import CompiledGame
-from ..model.game_arguments import CALLABLE
-from ..model.locks import Locks, part_locks
+from ..model.locks import Locks
 from ..model.policy import Policy
+from ..model.solvable_game import SolvableGame
 from ..uncompiled.infoset_table import OutOfTimeError
-from .solver_arguments import CHECKPOINTS, STEPS, Iterations, Nodes, Seconds, Target
+from .problem import Problem
+from .solver_arguments import STEPS
 from .state_checks import Expected, copy_arrays
-
-if TYPE_CHECKING:
-    from .sums import Sums
-
-
-class Problem(NamedTuple):
-    """Game, algorithm and locks that the arrays of a state belong to."""
-
-    game: Any
-    """The game, of a layout that the solver accepts."""
-    algorithm: Any
-    """The algorithm."""
-    locks: Locks | None = None
-    """Locked infosets."""
-
-    @property
-    def merges(self) -> bool:
-        """True if infosets are merged: the algorithm allows it, and the locks are the same for
-        infosets that would be merged."""
-        record: Record = self.algorithm
-        locks = self.locks
-        return record.merges_infosets and (not locks or locks.keep_symmetry)
-
-    @property
-    def form(self) -> ChunkedForm:
-        """Form whose numbers the solver's arrays are over."""
-        solver_form: ChunkedForm = self.game.chunked_form(merged=self.merges)
-        return solver_form
-
-    @property
-    def merged_numbers(self) -> np.ndarray | None:
-        """:attr:`CompiledGame.merged_numbers`; None if the arrays already have the numbers of a
-        policy."""
-        game: CompiledGame = self.game
-        return None if self.form.trunk is game.chunks.trunk else game.merged_numbers
-
-    @property
-    def part_locks(self) -> ChunkLocks | None:
-        """The locks in the form that kernels take."""
-        return part_locks(self.game, self.form, self.locks)
+from .sums import Sums
 
 
 @renamed_attributes(kept="stored_arrays", setting="problem", step="iterate")
@@ -135,39 +95,6 @@ class IterativeSolver(ABC):
         finally:
             self.seconds += time.perf_counter() - started
 
-    @checked()
-    def run(
-        self,
-        iters: Iterations | None = None,
-        *,
-        target: Target | None = None,
-        time_limit: Seconds | None = None,
-        nodes: Nodes | None = None,
-        checkpoints: Annotated[str | int | Iterable[int], CHECKPOINTS] = "geometric",
-        progress: Annotated[Callable[[Any], object] | None, CALLABLE] = None,
-    ) -> Any:
-        """Iterate until a stop rule applies; the arguments are those of :func:`tensorcfr.solve`.
-
-        The solver can continue afterwards, because the solution has copies of its arrays.
-
-        Returns:
-            The :class:`~tensorcfr.Solution`.
-
-        Raises:
-            ValueError: An argument is invalid; names it.
-        """
-        from .driver import run_solver
-
-        return run_solver(
-            self,
-            progress,
-            iters=iters,
-            target=target,
-            time_limit=time_limit,
-            nodes=nodes,
-            checkpoints=checkpoints,
-        )
-
     @abstractmethod
     def _run(self, iterations: int) -> None:
         """Run iterations with one schedule; with 0, only compile the kernels."""
@@ -195,9 +122,7 @@ class IterativeSolver(ABC):
     @property
     def sums(self) -> Sums:
         """Copies of the current cumulative regrets and cumulative strategies, by infoset label."""
-        from .sums import Sums
-
-        return Sums(self.problem, type(self), self.state)
+        return Sums(self.problem, self.sums_of, self.state)
 
     @classmethod
     def stored_arrays(cls, state: Any) -> Mapping[str, np.ndarray]:
@@ -375,7 +300,7 @@ class IterativeSolver(ABC):
         return evaluate_probabilities(self.game, self.last_probabilities(self.problem, self.state))
 
     @classmethod
-    def _checked(cls, game: Any, algorithm: str | Record) -> Any:
+    def _checked(cls, game: SolvableGame, algorithm: str | Record) -> Any:
         """Return the record of an algorithm, and check that this solver runs it on a game.
 
         Raises:
@@ -392,13 +317,6 @@ class IterativeSolver(ABC):
         if record.is_sampled:
             raise ValueError(f"{record.name} samples; use SampledSolver(game, {record.name!r})")
         raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
-
-
-def equal_merging(first: np.ndarray | None, second: np.ndarray | None) -> bool:
-    """Return whether two results of :attr:`Problem.merged_numbers` are equal."""
-    if first is None or second is None:
-        return first is second
-    return np.array_equal(first, second)
 
 
 GAMES = {"tied": "has imperfect recall", "teams": "is a game of teams"}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from ..algorithms import (
+    ALGORITHMS,
     CFR_PLUS,
     DCFR,
     LP,
@@ -14,8 +14,9 @@ from ..algorithms import (
     find_algorithm,
 )
 from ..model.compiled_game import CompiledGame
+from ..model.layout import Layout
 from ..payoff import count_entries
-from .solver_arguments import PACKED
+from .solver_arguments import PACKED, Units
 
 DEFAULT_ALGORITHM = PACED_CFR_PLUS
 """Default algorithm.  ``scripts/variants.py`` chose its parameters on some games and tested them on
@@ -45,7 +46,7 @@ larger games, too."""
 
 
 def resolve_algorithm(
-    algorithm: str | Record | None, game: Any, precision: str | None = None
+    algorithm: str | Record | None, game: Units, precision: str | None = None
 ) -> Record:
     """Return the requested algorithm, or the default one.
 
@@ -64,11 +65,11 @@ def resolve_algorithm(
     return BY_PRECISION.get(precision or "", DEFAULT_ALGORITHM)
 
 
-def resolve_precision(precision: str | None, game: Any, record: Record) -> str:
+def resolve_precision(precision: str | None, game: Units, record: Record) -> str:
     """Return the requested precision, or the usual one of the game if the algorithm supports it."""
     if precision is not None:
         return precision
-    is_tied = getattr(game, "strategy_class", None) is not None
+    is_tied = getattr(game, "layout", None) == Layout.TIED
     takes_any = record.passes_whole_game and not record.is_plain and not is_tied
     return game.defaults.precision if takes_any else "float64"
 
@@ -114,8 +115,7 @@ def choose(
         game.is_of_cards
         or game.n_players != 2
         or not game.constant_sum
-        or game.strategy_class is not None
-        or game.links is not None
+        or game.layout in (Layout.TIED, Layout.TEAMS)
     ):
         return resolve_algorithm(None, game, precision)
     utility = game.utilities[:, 0]
@@ -123,7 +123,7 @@ def choose(
     if (
         exact
         and (target is None or aim < EXACT_TARGET * span)
-        and game.is_flat
+        and game.layout == Layout.FLAT
         and count_entries(game.chunks.trunk, 0) <= EXACT_ENTRIES
     ):
         return LP
@@ -131,3 +131,21 @@ def choose(
     if precision == PACKED or (is_coarse and game.chunked_form(merged=True).n_numbers > SMALL):
         return DCFR
     return resolve_algorithm(None, game, precision)
+
+
+def refuse_uncompiled(record: Record, name: str) -> None:
+    """Check that an algorithm does not need a compiled game.
+
+    Raises:
+        ValueError: It needs one; the message names the alternatives.
+    """
+    if not record.samples_rules:
+        alternatives = ", ".join(
+            known_name
+            for known_name, known_record in ALGORITHMS.items()
+            if known_record.samples_rules
+        )
+        raise ValueError(
+            f"{record.name} takes a compiled game: compile_game makes one of {name}; straight from "
+            f"the rules learn {alternatives}"
+        )

@@ -18,8 +18,9 @@ from ..kernels import iteration
 from ..kernels.pass_arrays import Numbers
 from ..model.chunked_form import ChunkedForm
 from ..model.locks import LocksLike
-from .base import GAMES, Problem
+from .base import GAMES
 from .passes import Passes
+from .problem import Problem
 from .scales import no_scales, put_scales
 from .solver import Solver, expand_to_policy
 from .solver_arguments import refuse

@@ -33,6 +33,7 @@ from ..kernels.traversal import (
     new_frames,
 )
 from ..model.flat_game import FlatGame
+from ..model.layout import Layout
 from ..model.policy import Policy
 from ..uncompiled.growing_tree import GrowingTree
 from ..uncompiled.infoset_table import (
@@ -150,7 +151,7 @@ def infosets_of(game: Any, arrays: Mapping[str, np.ndarray]) -> CompiledInfosets
     Raises:
         ValueError: The arrays do not describe infosets; names an array.
     """
-    if game.is_compiled:
+    if game.layout != Layout.RULES:
         return CompiledInfosets(game)
     return TableInfosets(game, InfosetTable.of(arrays, game.n_players, groups=0))
 

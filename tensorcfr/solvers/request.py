@@ -16,10 +16,11 @@ from ..algorithms.records import is_whole
 from ..kernels.random import Seed
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import require_flat
+from ..model.layout import Layout
 from ..model.locks import LocksLike, locks_for
-from .base import IterativeSolver, Problem, equal_merging, solver_class, solver_for
-from .choose import choose, resolve_algorithm, resolve_precision
-from .sampling_base import refuse_uncompiled
+from .base import IterativeSolver, solver_class, solver_for
+from .choose import choose, refuse_uncompiled, resolve_algorithm, resolve_precision
+from .problem import Problem, equal_merging
 from .solution import Solution, TracePoint
 from .solver_arguments import Iterations, Nodes, Seconds, Target, chunks_error, refuse, to_game_unit
 from .warm_start import WarmStart, warm_state
@@ -151,7 +152,7 @@ class SolveRequest:
             TypeError: The game is not compiled.
             ValueError: An argument is invalid, or the algorithm does not support it; names it.
         """
-        if not self.game.is_compiled:
+        if self.game.layout == Layout.RULES:
             self._check_uncompiled()
         if self.start is not None:
             self._check_start(self.start)
@@ -163,7 +164,7 @@ class SolveRequest:
         passes = "the variants that pass over the whole game do"
         passes_over_game, has_locks = record.passes_whole_game, bool(self.locks)
         is_special = self.precision not in (None, "float64") or self.threads != 1
-        is_warm, is_tied = self.warm_start is not None, self.game.strategy_class is not None
+        is_warm, is_tied = self.warm_start is not None, self.game.layout == Layout.TIED
         refuse(
             self.seed is not None and not record.is_sampled,
             f"{name} draws no random numbers: it takes no seed",
@@ -191,9 +192,8 @@ class SolveRequest:
             f"{name} finds joint play: no single strategies are the best of it",
         )
         refuse(record.is_sampled and is_special, f"{name} samples in float64, on one thread")
-        # An uncompiled game has no chunks.
         in_chunks = (
-            passes_over_game and self.game.chunks is not None and self.game.chunks.n_chunks > 0
+            passes_over_game and self.game.layout == Layout.CHUNKS and self.game.chunks.n_chunks > 0
         )
         for option in ("state_dir", "cluster"):
             refuse(
@@ -298,7 +298,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
     record, start = request.record, request.start
     kind = solver_class(record, request.game)
     if kind is None:
-        if "flat" in record.solvers and request.game.layout == "chunks":
+        if "flat" in record.solvers and request.game.layout == Layout.CHUNKS:
             require_flat(request.game, record.name)
         raise ValueError(f"{record.name} does not iterate")
     options: dict[str, Any] = {"memory_limit": request.memory_limit}

@@ -19,10 +19,12 @@ from ..kernels.sampling_steps import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..kernels.traversal import Orders, TraversalState, TraversalTree
 from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
+from ..model.layout import Layout
 from ..model.policy import Policy
 from ..uncompiled.infoset_table import InfosetTable
-from .base import Problem
+from ..uncompiled.uncompiled_game import UncompiledGame
 from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .problem import Problem
 from .sampling_base import Playable, SamplingSolver, check_seed, naming_memory_limit
 from .solver_arguments import Deal, Iterations, Named
 from .state_checks import Expected, check_arrays
@@ -161,7 +163,7 @@ class SampledSolver(SamplingSolver):
     ) -> None:
         initial = self._begin(game, algorithm, state, iteration, seed, memory_limit)
         record = self.algorithm
-        if not game.is_compiled:
+        if game.layout == Layout.RULES:
             if deal is not None:
                 raise ValueError(f"a deal takes a compiled game: compile_game makes one of {game}")
             self.source = _growing_source(self.game, record, initial)
@@ -300,7 +302,9 @@ class SampledSolver(SamplingSolver):
         return self.source.normalised(sums) if sums.any() else self.source.table.group(STRATEGY)
 
 
-def _growing_source(game: Any, record: Sampling, state: SampledState | None) -> GrowingSource:
+def _growing_source(
+    game: UncompiledGame, record: Sampling, state: SampledState | None
+) -> GrowingSource:
     """Create the source of a solver on rules, with the infosets of a state, if there is one."""
     groups = BASELINE + (game.n_players if record.baseline > 0.0 else 0)
     if state is None:

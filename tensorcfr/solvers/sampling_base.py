@@ -11,7 +11,7 @@ import numpy as np
 
 from .._util.argument_checks import brief
 from .._util.memory_budget import free_memory
-from ..algorithms import ALGORITHMS, Record, find_algorithm
+from ..algorithms import Record, find_algorithm
 from ..algorithms.records import is_whole
 from ..errors import MemoryLimitError
 from ..evaluation.metrics import Evaluation
@@ -20,17 +20,21 @@ from ..kernels.random import Seed
 from ..kernels.reservoir import Samples
 from ..kernels.sampling_plays import External, Outcome, follow_plays
 from ..kernels.traversal import Orders, TraversalState
+from ..model.layout import Layout
 from ..model.policy import Policy
+from ..model.solvable_game import SolvableGame
 from ..uncompiled.infoset_table import InfosetsFullError
-from .base import IterativeSolver, Problem
+from .choose import refuse_uncompiled
 from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .problem import Problem
+from .runnable import RunnableSolver
 from .solver_arguments import SAMPLED
 from .traversal import STRATEGY
 
 Playable = Annotated[Any, SAMPLED]
 
 
-class SamplingSolver(IterativeSolver):
+class SamplingSolver(RunnableSolver):
     """Solver that samples a compiled game, or a game by its rules.
 
     Its :attr:`source` provides histories and infosets.  A subclass stores the results of
@@ -49,7 +53,7 @@ class SamplingSolver(IterativeSolver):
 
     def _begin(
         self,
-        game: Any,
+        game: SolvableGame,
         algorithm: str | Record,
         state: Any,
         iteration: int,
@@ -70,14 +74,14 @@ class SamplingSolver(IterativeSolver):
         if seed is not None:
             raise ValueError("a state brings its own random numbers: give no seed with it")
         on_rules = "labels" in self.stored_arrays(state)
-        if on_rules == game.is_compiled:
+        if on_rules != (game.layout == Layout.RULES):
             owner = "rules" if on_rules else "a compiled game"
             raise ValueError(f"the state is of a solver on {owner}, which {game.name} is not")
         return self.restore(self.problem, self.stored_arrays(state))
 
     @classmethod
-    def _checked(cls, game: Any, algorithm: str | Record) -> Any:
-        if not game.is_compiled:
+    def _checked(cls, game: SolvableGame, algorithm: str | Record) -> Any:
+        if game.layout == Layout.RULES:
             refuse_uncompiled(find_algorithm(algorithm), game.name)
         return super()._checked(game, algorithm)
 
@@ -121,7 +125,7 @@ class SamplingSolver(IterativeSolver):
             source.run(follow_plays, arguments, state, generator, *limits)
 
     @classmethod
-    def count_nodes(cls, game: Any, state: Any, iterations: int) -> tuple[int, int]:
+    def count_nodes(cls, game: SolvableGame, state: Any, iterations: int) -> tuple[int, int]:
         """Return the nodes that the traversals counted."""
         return int(state.touched[0]), int(state.touched[1])
 
@@ -155,9 +159,9 @@ class SamplingSolver(IterativeSolver):
         return {name: a for name, a in state._asdict().items() if a.dtype != NOTHING.dtype}
 
     @classmethod
-    def policy_is_in_state(cls, game: Any) -> bool:
+    def policy_is_in_state(cls, game: SolvableGame) -> bool:
         """Return True on rules."""
-        return not game.is_compiled
+        return game.layout == Layout.RULES
 
     @classmethod
     def wrong_state(cls, problem: Problem, state: Any) -> str | None:  # noqa: D102
@@ -201,24 +205,6 @@ def naming_memory_limit(solver: Any) -> Iterator[None]:
             max(solver.bytes_held, int(solver.memory_limit) + 1),
             int(solver.memory_limit),
         ) from None
-
-
-def refuse_uncompiled(record: Record, name: str) -> None:
-    """Check that an algorithm does not need a compiled game.
-
-    Raises:
-        ValueError: It needs one; the message names the alternatives.
-    """
-    if not record.samples_rules:
-        alternatives = ", ".join(
-            known_name
-            for known_name, known_record in ALGORITHMS.items()
-            if known_record.samples_rules
-        )
-        raise ValueError(
-            f"{record.name} takes a compiled game: compile_game makes one of {name}; straight from "
-            f"the rules learn {alternatives}"
-        )
 
 
 def check_seed(seed: Any) -> Seed:

@@ -20,10 +20,12 @@ from ..evaluation.metrics import meaning_of_exploitability
 from ..formats.policies import ARCHIVES
 from ..model.arrays import SequenceForm
 from ..model.compiled_game import CompiledGame
+from ..model.layout import Layout
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import HEADER, with_suffix, write_arrays
-from .base import Problem, solver_class
+from .base import solver_class
+from .problem import Problem
 from .solver_arguments import PLAYABLE
 from .sums import Sums
 
@@ -205,7 +207,7 @@ class Solution(_Evaluated):
     @property
     def guarantee(self) -> str:
         """Theorems and observations about the algorithm's strategies in this game, as a text."""
-        if self.game.strategy_class is not None:
+        if self.game.layout == Layout.TIED:
             return f"No theorem.  {self.game.caveat}"
         # None: the rules of an uncompiled game do not tell whether the sum is constant.
         constant = self.game.constant_sum is None or bool(self.game.constant_sum)
@@ -271,7 +273,7 @@ class Solution(_Evaluated):
         kind = solver_class(self.algorithm, self.game)
         if kind is None or self.state is None:
             raise ValueError(f"this solution by {self.algorithm} has no sums of regrets")
-        return Sums(self.problem, kind, self.state)
+        return Sums(self.problem, kind.sums_of, self.state)
 
     @cached_property
     def last_policy(self) -> Policy:

@@ -15,6 +15,7 @@ from ..algorithms.registry import Unregistered
 from ..evaluation import Evaluation, evaluate
 from ..invariants.strategy_checks import wrong_strategy
 from ..model.compiled_game import CompiledGame
+from ..model.layout import Layout
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import (
@@ -43,7 +44,8 @@ from ..storage.fields import (
 from ..storage.fields import text as text_of
 from ..storage.game_files import pack_game, unpack_game
 from ..storage.recipes import KEY as CUT
-from .base import Problem, solver_class
+from .base import solver_class
+from .problem import Problem
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
 MAX_NODES = 1 << 80
@@ -184,7 +186,7 @@ def unpack_solution(
         ValueError: A field or an array is missing, unknown or wrong; names it.
     """
     game = unpack_game(arrays, known=known, memory_limit=memory_limit)
-    figure = number() if game.is_compiled else unknown_or_number
+    figure = number() if game.layout != Layout.RULES else unknown_or_number
     fields = read_header(header, game.n_players, registered=registered, figure=figure)
     algorithm = fields["algorithm"]
     locks = Locks(game, fields["locks"]) if fields.get("locks") else None
@@ -257,10 +259,7 @@ def _can_be_evaluated(game: CompiledGame, algorithm: Record) -> bool:
     are not values of the strategies alone.
     """
     return (
-        game.is_compiled
-        and game.links is None
-        and game.is_flat
-        and game.strategy_class is None
+        game.layout == Layout.FLAT
         and not algorithm.plays_jointly
         and game.n_sequences <= EVALUATED_UP_TO
     )

@@ -23,12 +23,14 @@ from ..kernels.pass_arrays import Numbers
 from ..model.chunked_form import ChunkedForm
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import LOCKS, Played
+from ..model.layout import Layout
 from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
 from .average_policy import AveragePolicy
-from .base import IterativeSolver, Problem
 from .choose import resolve_algorithm, resolve_precision
 from .passes import Passes, bytes_of_passes
+from .problem import Problem
+from .runnable import RunnableSolver
 from .scales import bucket_scales
 from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, chunks_error, refuse
 from .solver_state import (
@@ -47,7 +49,7 @@ BYTES_OF_POLICY = 11
 
 
 @renamed_attributes(beside="extra_arrays")
-class Solver(IterativeSolver):
+class Solver(RunnableSolver):
     """Solver for user-written loops; :func:`tensorcfr.solve` adds stop rules.
 
     >>> from tensorcfr import compile_game
@@ -237,7 +239,7 @@ class Solver(IterativeSolver):
 
     @classmethod
     def policy_is_in_state(cls, game: CompiledGame) -> bool:  # noqa: D102
-        return not game.is_flat
+        return game.layout == Layout.CHUNKS
 
     @classmethod
     def policy_of(cls, problem: Problem, state: State) -> Policy:  # noqa: D102
@@ -359,7 +361,7 @@ def bytes_needed(
     needed = bytes_of_passes(form, algorithm, precision, threads)
     if state_dir is not None:
         needed -= state_bytes(form, algorithm, precision)
-    if not game.is_flat:
+    if game.layout == Layout.CHUNKS:
         return needed
     if form.trunk is game.chunks.trunk:
         return needed + BYTES_OF_POLICY * game.n_sequences

@@ -13,7 +13,9 @@ from ..algorithms import Record
 from ..errors import CutError
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import require_flat
-from ..model.team_game import TeamGame
+from ..model.layout import Layout
+from ..model.solvable_game import SolvableGame
+from ..rules import CardGame
 from ..uncompiled.uncompiled_game import UncompiledGame
 
 MAX_THREADS = 1024
@@ -43,7 +45,7 @@ def chunks_error(game: CompiledGame, problem: str) -> ValueError:
 
     It is a CutError, which suggests ``cut=``, if the game could be compiled in chunks.
     """
-    if game.layout != "chunks":
+    if game.layout != Layout.CHUNKS:
         return CutError(problem, cut=True)
     return ValueError(
         problem if game.chunks.n_chunks else f"{problem}, and {game.name} has nothing to cut"
@@ -55,7 +57,7 @@ class _Playable(Check):
 
     def __call__(self, name: str, value: Any) -> Any:
         """Return the game, or an UncompiledGame of the rules."""
-        if isinstance(value, (CompiledGame, TeamGame, UncompiledGame)):
+        if isinstance(value, SolvableGame):
             return value
         try:
             return UncompiledGame(value)
@@ -83,6 +85,10 @@ class _Sampled(_Playable):
 SAMPLED = _Sampled()
 
 
+Units = SolvableGame | CardGame
+"""Game whose own unit amounts are converted to; the rules of a card game know it, too."""
+
+
 class _Amount(Number):
     """Check for a number in the game's own unit, or a text with a unit such as ``"0.5%"``.
 
@@ -97,10 +103,10 @@ class _Amount(Number):
 
 
 @overload
-def to_game_unit(name: str, amount: None, game: Any) -> None: ...
+def to_game_unit(name: str, amount: None, game: Units) -> None: ...
 @overload
-def to_game_unit(name: str, amount: float | str, game: Any) -> float: ...
-def to_game_unit(name: str, amount: float | str | None, game: Any) -> float | None:
+def to_game_unit(name: str, amount: float | str, game: Units) -> float: ...
+def to_game_unit(name: str, amount: float | str | None, game: Units) -> float | None:
     """Convert an amount to the game's own unit.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Lookup
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
+from ..model.infoset_rows import InfosetRows
+from ..model.layout import Layout
 from ..model.policy import located
 from ..model.public_nodes import PublicNodes
 from ..model.sequence_table import Piece, SequenceTable
-from .base import IterativeSolver, Problem
+from .problem import Problem
 
+SumsOf = Callable[[Problem, Any], tuple[np.ndarray, np.ndarray]]
 COLUMNS = ("regret_sum", "strategy_sum")
 """Columns of a table of sums."""
 
@@ -56,7 +59,7 @@ class Sums(Mapping[str, InfosetSums]):
 
     Args:
         problem: The game, the algorithm and the locks.
-        solver: The solver that keeps the state.
+        sums_of: Function that returns the sums of a state; see :meth:`IterativeSolver.sums_of`.
         state: The state.
 
     Raises:
@@ -64,13 +67,13 @@ class Sums(Mapping[str, InfosetSums]):
             single actions; names them.
     """
 
-    def __init__(self, problem: Problem, solver: type[IterativeSolver], state: Any) -> None:
+    def __init__(self, problem: Problem, sums_of: SumsOf, state: Any) -> None:
         game: CompiledGame = problem.game
-        if not game.is_compiled:
+        if game.layout == Layout.RULES:
             raise ValueError(f"{game.name} is not compiled: there are no sums by infoset")
         self.game = game
         """The game."""
-        regret, self._strategy = solver.sums_of(problem, state)
+        regret, self._strategy = sums_of(problem, state)
         self._regret = regret * game.unit
 
     def __repr__(self) -> str:
@@ -78,7 +81,7 @@ class Sums(Mapping[str, InfosetSums]):
 
     def __getitem__(self, label: str) -> InfosetSums:
         infoset, nodes = located(self.game, label), self.game.nodes
-        if self.game.is_flat:
+        if self.game.layout != Layout.CHUNKS:
             regret, strategy = self._regret[infoset.numbers], self._strategy[infoset.numbers]
         else:
             assert nodes is not None
@@ -101,7 +104,7 @@ class Sums(Mapping[str, InfosetSums]):
     def rows(self, player: int) -> Iterator[SumRows]:
         """Return the sums of a player, in the order of :meth:`CompiledGame.rows`."""
         nodes = self.game.nodes
-        if not self.game.is_flat:
+        if self.game.layout == Layout.CHUNKS:
             assert nodes is not None
             return (self._at_node(nodes, node) for node in nodes.deciding(player))
         return (

@@ -16,7 +16,8 @@ from ..model.chunked_form import ChunkedForm, ChunkLocks, buckets_by_part
 from ..model.compiled_game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
-from .base import Problem, equal_merging, solver_class
+from .base import solver_class
+from .problem import Problem, equal_merging
 from .solution import Solution
 from .solver_state import strategies_from_weights
 

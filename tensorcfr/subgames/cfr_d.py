@@ -27,7 +27,8 @@ from ..model.arrays import SequenceForm
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import Compiled, require_flat
 from ..model.policy import KnownValues, Policy, PolicyByParts
-from ..solvers.base import IterativeSolver, Problem
+from ..solvers.problem import Problem
+from ..solvers.runnable import RunnableSolver
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected, copy_arrays
 from .copied_strategies import same_strategies
@@ -109,7 +110,7 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> Compile
     return cut_game
 
 
-class DecomposedSolver(IterativeSolver):
+class DecomposedSolver(RunnableSolver):
     """Solver of :data:`tensorcfr.algorithms.CFR_D`.
 
     The average strategy consists of the trunk's average and of every subgame, resolved from the
@@ -232,7 +233,7 @@ class DecomposedSolver(IterativeSolver):
         self._state.root_values[:] *= factor
 
     @classmethod
-    def policy_is_in_state(cls, game: Any) -> bool:  # noqa: D102
+    def policy_is_in_state(cls, game: CompiledGame) -> bool:  # noqa: D102
         return True
 
     @classmethod

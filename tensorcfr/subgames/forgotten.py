@@ -10,7 +10,7 @@ import numpy as np
 from .._util.argument_checks import EXACT, Whole, checked
 from ..algorithms import CFR_D
 from ..evaluation.profile import REACH, profile_of
-from ..solvers.base import Problem
+from ..solvers.problem import Problem
 from ..solvers.solution import Solution
 from .cfr_d import DecomposedSolver, DecomposedState, cut_game_of
 

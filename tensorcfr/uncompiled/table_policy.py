@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import Lookup, UnknownNameError, suggest
-from ..model.compiled_game import InfosetRows
 from ..model.infoset import Infoset
+from ..model.infoset_rows import InfosetRows
 from ..model.policy import MOST_COMPARED
 from ..model.sequence_table import Tabular
 from .infoset_table import InfosetTable

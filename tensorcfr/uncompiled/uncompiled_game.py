@@ -9,7 +9,9 @@ from .._util.renamed import renamed_attributes
 from ..compilers.history_reader import check_rules
 from ..errors import UnknownGameError
 from ..formats.game_sources import ResolvedRules, resolve_rules
-from ..rules import Defaults, Game
+from ..model.layout import Layout
+from ..model.solvable_game import SolvableGame
+from ..rules import Game
 from .dealt import as_histories
 
 
@@ -48,7 +50,7 @@ class UnknownRules(Game):
 
 
 @renamed_attributes(tied_to="strategy_class", usual="defaults", settled="round_to_zero")
-class UncompiledGame:
+class UncompiledGame(SolvableGame):
     """Game that is given by its rules; its memory does not depend on the size of the game.
 
     >>> UncompiledGame("leduc(ranks=13)")
@@ -79,18 +81,7 @@ class UncompiledGame:
     """Unknown, because no terminals were enumerated; a compiled game knows it."""
     constant_sum = None
     """Unknown, because no terminals were enumerated."""
-    is_compiled = False
-    """False; see :attr:`tensorcfr.model.compiled_game.CompiledGame.is_compiled`."""
-    layout = "rules"
-    """Key of its solvers in :attr:`tensorcfr.algorithms.Record.solvers`."""
-    chunks = None
-    """None: an uncompiled game has no chunks."""
-    strategy_class = None
-    """None: an uncompiled game shares no strategies with another game."""
-    is_of_cards = False
-    """False: an uncompiled game does not know its hands in advance."""
-    defaults = Defaults()
-    """Defaults without other units."""
+    layout = Layout.RULES
 
     def __init__(self, source: Any, **parameters: Any) -> None:
         if isinstance(source, UncompiledGame):

@@ -22,8 +22,9 @@ from ..analysis.policy_values import ValueRows, Values, values
 from ..evaluation.metrics import meaning_of_exploitability
 from ..evaluation.profile import own_reach_of
 from ..model.arrays import CHANCE, TERMINAL
-from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
+from ..model.infoset_rows import InfosetRows
 from ..model.public_nodes import START, PublicNodes
 from ..solvers.solution import Solution
 

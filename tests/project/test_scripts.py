@@ -162,7 +162,7 @@ def test_the_loops_on_tutorials_are_what_they_say() -> None:
             cards = ["JQK"[card] for card in script.DEALS[deal]]
             record = CHANCE_SAMPLING(alternating=False)
             solver = SampledSolver(game, record, state=state, iteration=t, deal=cards)
-            solver.step()
+            solver.iterate()
             state = solver.state
             found = script.average_policy(game, sums[t]).probabilities
             np.testing.assert_allclose(found, solver.average_probabilities(), atol=1e-12)
@@ -171,13 +171,13 @@ def test_the_loops_on_tutorials_are_what_they_say() -> None:
             solver = Solver(game, record)
             curve = list(script.loop_curve(game, script.LOOPS[loop], [1, 2, 30]))
             for mark, found in zip([1, 2, 30], curve, strict=True):
-                solver.step(mark - solver.iteration)
+                solver.iterate(mark - solver.iteration)
                 assert abs(found - solver.evaluate().exploitability) < 1e-12
 
         solver, total = Solver(game, CFR(alternating=False)), 0.0
         for _ in range(10_000):
             total += expected_values(game, solver.current_policy())[0]
-            solver.step()
+            solver.iterate()
         assert abs(total / 10_000 - script.PRINTED) < 1e-13
         page = script.PAGE.read_text()
         written = script.page_with(page, "tutorial_curves", {"said": "new"})
@@ -204,7 +204,7 @@ def test_the_loops_of_a_hundred_cards(tmp_path: Path) -> None:
             regret, sums = np.zeros((2, 4, 7, 2))
             script.all_deals(regret, sums, 40, False, floor)
             solver = Solver(game, record)
-            solver.step(40)
+            solver.iterate(40)
             found = script.average(sums).probabilities
             np.testing.assert_allclose(found, solver.average_probabilities(), atol=1e-12)
 

@@ -77,8 +77,8 @@ from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision, Payoff
 from tensorcfr.solvers import solver_state as states
-from tensorcfr.solvers.base import Problem
 from tensorcfr.solvers.passes import bytes_of_passes
+from tensorcfr.solvers.problem import Problem
 from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.storage.archive import pack_text, write_arrays

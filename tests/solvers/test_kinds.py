@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tensorcfr import compile_game, team_game
@@ -40,6 +42,7 @@ def test_every_named_solver_is_there(name: str) -> None:
     ("record", "layout", "expected"),
     [
         (CFR, "flat", "Solver"),
+        (CFR, "tied", "ImperfectRecallSolver"),
         (CFR, "chunks", "Solver"),
         (CFR, "teams", "TeamSolver"),
         (CFR, "rules", None),
@@ -55,11 +58,17 @@ def test_every_named_solver_is_there(name: str) -> None:
 def test_the_solver_of_a_layout(record: Record, layout: str, expected: str | None) -> None:
     game = {
         "flat": lambda: compile_game("kuhn"),
+        "tied": lambda: replace(
+            compile_game("kuhn"), strategy_class=np.arange(12, dtype=np.uint32)
+        ),
         "chunks": lambda: compile_game("kuhn", cut=1),
         "teams": lambda: team_game(compile_game("kuhn(players=3)"), ((0, 1), (2,))),
         "rules": lambda: UncompiledGame("kuhn"),
     }[layout]()
     assert layout == game.layout  # type: ignore[attr-defined]
+    assert game.is_flat == (layout in ("flat", "tied", "teams"))  # type: ignore[attr-defined]
+    assert game.is_compiled == (layout != "rules")  # type: ignore[attr-defined]
+    assert game.has_imperfect_recall == (layout == "tied")  # type: ignore[attr-defined]
     kind = solver_class(record, game)  # type: ignore[arg-type]
     assert (kind and kind.__name__) == expected
 

@@ -15,7 +15,7 @@ from tensorcfr import Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.games import make_game
 from tensorcfr.model.chunked_game import ChunkedGame
-from tensorcfr.solvers.base import Problem
+from tensorcfr.solvers.problem import Problem
 from tensorcfr.solvers.warm_start import regrets_for, warm_state
 
 OTHERS = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+")
