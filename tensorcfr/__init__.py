@@ -10,7 +10,7 @@
 ``infoset`` by node, and ``utility`` by terminal and player.  ``game.form`` is the sequence form
 (:class:`~tensorcfr.model.arrays.SequenceForm`).  :func:`solve` passes over it in every iteration:
 a backward pass computes counterfactual values and updates regrets, and a forward pass computes
-reaches and adds them to the average strategy.  :mod:`tensorcfr.kernels` describes the passes.
+reaches and updates the average strategy.  :mod:`tensorcfr.kernels` describes the passes.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -114,7 +114,7 @@ def compile_game(
         form ``game.form``: a backward pass computes counterfactual values and regrets, a forward
         pass computes reaches and the average strategy (:mod:`tensorcfr.kernels`).
         :mod:`tensorcfr.model.arrays` declares all arrays.  A game in chunks has ``game.chunks`` in
-        place of both; ``game.flat_cards()`` converts it.
+        place of both; ``game.flat()`` converts it.
 
     Raises:
         GameError: The game does not exist or its rules break their contract; the message names the

@@ -2,9 +2,9 @@
 
 For example, no payoff in Leduc distinguishes the J of spades from the J of hearts.  So both hands
 become one hand with twice the probability, and both boards become one board.  Hands may be merged
-if they have one colour (:mod:`.colours`).  Against strategies that are equal within colours, all
-infosets of one colour have equal counterfactual values.  So they have equal regrets in every
-iteration, and an equilibrium of the merged game is an equilibrium of the whole game.
+if they have one colour (:mod:`.colour_refinement`).  Against strategies that are equal within
+colours, all infosets of one colour have equal counterfactual values.  So they have equal regrets in
+every iteration, and an equilibrium of the merged game is an equilibrium of the whole game.
 """
 
 from __future__ import annotations

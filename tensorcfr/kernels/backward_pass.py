@@ -8,8 +8,9 @@
 
 Infosets are processed in tiles (:mod:`tensorcfr.kernels.tiles`), by one of three loops: strategies
 from regrets (:func:`_step_from_regrets`), stored strategies (:func:`_step_stored_strategies`), or
-rules that update all actions of an infoset together (:func:`_step_by_whole_rule`).  Infosets of
-one, two or three actions, and locked infosets, have loops of their own.
+rules that update all actions of an infoset together (:func:`_step_by_whole_rule`).  Locked infosets
+and infosets with a single action have loops of their own.  So do infosets of two or three actions,
+if strategies come from regrets.
 
 The forward reach pass is in :mod:`tensorcfr.kernels.forward_pass`.
 """
@@ -78,6 +79,7 @@ def backward(
     # The last bucket is the deepest: all infosets below a sequence add to it before it is read.
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, stride = form.bucket_actions[b], form.bucket_lanes[b]
+        # `stride` separates the actions of an infoset, `bucket_stride` the hands of the bucket.
         # A bucket has only the hands of its mask, in the order of the hands, so each range of hands
         # is a range of lanes.
         first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
@@ -443,7 +445,7 @@ def _paces_of_agreement(
 
 @inlined
 def _value_without_floor(part: Part, lanes: Lanes, rows: Rows) -> None:
-    """Compute the value of each infoset without a floor, in ``rows.against``.
+    """Compute the value of each infoset without a floor, in ``rows.baseline``.
 
     It is left unchanged where no action has a positive weight.
     """

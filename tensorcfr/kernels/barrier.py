@@ -45,10 +45,10 @@ def wait_for(counters: np.ndarray, row: int, column: int, count: int) -> None:
 
 @inlined
 def wait_for_all(counters: np.ndarray, threads: int, n_waits: int) -> int:
-    """Wait until all threads have called this; return ``passed + 1``.
+    """Wait until all threads have called this; return ``n_waits + 1``.
 
     Args:
-        counters: int64 (1, MEETING): initially 0, shared by the threads.
+        counters: int64 (1, BARRIER_COUNTERS): initially 0, shared by the threads.
         threads: Number of threads.
         n_waits: Number of earlier calls by this thread.
     """

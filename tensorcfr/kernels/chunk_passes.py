@@ -432,8 +432,8 @@ def run_passes(
         thread: Number of this thread, from 0.
         threads: Number of threads that call this at the same time.
         parts: Number of parts into which the branches are divided.
-        barrier: int64 (passes, MEETING): progress counters, initially 0, shared and modified by all
-            threads.
+        barrier: int64 (passes, BARRIER_COUNTERS): progress counters, initially 0, shared and
+            modified by all threads.
         work: Scratch.
     """
     for t in range(schedule.row.shape[0]):

@@ -65,8 +65,8 @@ def iterate(
         locks: Locked infosets, or None; the kernel is compiled with or without them.
         thread: Number of this thread, from 0.
         threads: Number of threads that call this at the same time.
-        counters: int64 (1, MEETING): initially 0, shared and modified by all threads.
-        work: Scratch.
+        counters: int64 (1, BARRIER_COUNTERS): initially 0, shared and modified by all threads.
+        work: Scratch, which the kernel allocates; callers do not pass it (``kernel_with``).
     """
     form, n_waits, tile, rule_scratch, scratch = (
         part.form,
@@ -80,9 +80,9 @@ def iterate(
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
     for t in range(schedule.shape[0]):
         step = Step(rule, parameters_of(rule, schedule[t, 1:], tile), 0.0, floors[t])
-        # Each pass has one call, because numba inlines a copy at every call site.  A turn is either
-        # a payoff product or an update: of all players first if updates are simultaneous, else in
-        # alternation.
+        # Each pass has one call, because numba inlines a copy at every call site.  Simultaneous
+        # updates: payoff products of all players, then updates of all.  Alternating updates:
+        # product and update of player 0, then of player 1.
         for turn in range(2 * players):
             player, is_update = turn % players, turn >= players
             if alternating:

@@ -75,9 +75,11 @@ class Rows(NamedTuple):
     tie_threshold: np.ndarray
     """Tie threshold of each infoset: smaller instantaneous regrets count as 0."""
     total: np.ndarray
+    """Sum of the positive preferences of each infoset; later the factor that normalises them."""
     square: np.ndarray
     """Squared length of the instantaneous regrets of each infoset, for rules that set a pace."""
     constant: np.ndarray
+    """Uniform share that is added to each probability of an infoset."""
     pace: np.ndarray
     """Factor of each infoset's cumulative regrets before the step."""
     baseline: np.ndarray

@@ -37,8 +37,8 @@ class StoredArrays(NamedTuple):
     """Cumulative strategy of each sequence: the sum over iterations of averaging weight times own
     reach.  The empty sequences of the trunk have the sum of the averaging weights."""
     strategy: np.ndarray | None
-    """(numbers,): strategies of the next iteration; None if regret matching computes them from the
-    regrets."""
+    """(numbers,): strategies of the next iteration.  None in games in chunks if the rule matches
+    regrets: regret matching then computes them where they are needed."""
     memory: np.ndarray
     """(stored, numbers): further numbers of the local rule per sequence, in addition to the regret.
     """

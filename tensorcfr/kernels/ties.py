@@ -53,7 +53,7 @@ def _share_of_size(value: np.ndarray, bound: float, size: float) -> float:
 
 @by_types
 def find_tie_thresholds(value: np.ndarray, lanes: Lanes, rows: Rows) -> Any:
-    """Compute the tie threshold of each infoset, in ``rows.least``; see
+    """Compute ``rows.tie_threshold``, the threshold of each infoset; see
     :func:`tie_threshold_of`."""
     return _bound_of_all if _is_double(value) else _shares_of_sizes
 

@@ -17,12 +17,12 @@ TILE = 256
 """Number of lanes of a tile.  Arrays that a pass reads twice are then still in the first-level
 cache."""
 LONGEST = 1536
-"""Largest number of lanes of a tile with consecutive parents; the hands of hold'em on a board are
-one tile."""
+"""Largest number of lanes of a tile that begins with consecutive parents; the hands of hold'em on a
+board are one tile."""
 TILE_ROWS = 7
 """Number of scratch rows of a tile."""
 RUN = 64
-"""Smallest number of lanes with consecutive parents that make a tile of their own."""
+"""Smallest number of lanes with consecutive parents with which a tile of this length begins."""
 
 
 @inlined

@@ -208,8 +208,8 @@ class ChunkedForm(NamedTuple):
     """int64 (chunks + 1,): start of each chunk's numbers in solver arrays; the last element is the
     length of these arrays."""
     sequence_offset: Annotated[np.ndarray, np.int64, "chunks"]
-    """int64 (chunks,): sequence ``s`` of chunk ``c`` has the number ``base[c] + s``.  Entries are
-    the exception: their numbers belong to the part above."""
+    """int64 (chunks,): sequence ``s`` of chunk ``c`` has the number ``sequence_offset[c] + s``.
+    Entries are the exception: their numbers belong to the part above."""
     parent_part: Annotated[np.ndarray, np.int64, "chunks"]
     """int64 (chunks,): part that each chunk is entered from, 0 for the trunk and ``c + 1`` for
     chunk ``c``.  The chunks below a chunk directly follow it."""
@@ -222,8 +222,8 @@ class ChunkedForm(NamedTuple):
     ``entry_runs`` in chunk ``c``."""
     entry_runs: Annotated[np.ndarray, np.uint32, "rows", 3]
     """uint32 (rows, 3): runs of consecutive entries.  The columns are the number of entries, the
-    smallest sequence behind them in the part above, and an index into ``beyond``, which holds the
-    distance of each entry's sequence from the smallest one."""
+    smallest sequence behind them in the part above, and an index into ``entry_distances``, which
+    holds the distance of each entry's sequence from the smallest one."""
     entry_distances: Annotated[np.ndarray, np.uint32, "distances"]
     """uint32 (distances,): distances of ``entry_runs``.  Rows with the same distances share them;
     most rows do."""
@@ -235,9 +235,9 @@ class ChunkedForm(NamedTuple):
     """int64 (visits,): parts in the order in which a pass visits them, ``part`` for the forward and
     ``~part`` for the backward direction.  A chunk with none below it is visited once for both."""
     branch_offset: Annotated[np.ndarray, np.int64, "branches + 3"]
-    """int64 (branches + 3,): index into ``visit`` of the forward visit of the trunk, of the first
-    visit of each branch, and of the backward visit of the trunk; the last element is the number of
-    visits."""
+    """int64 (branches + 3,): index into ``pass_order`` of the forward visit of the trunk, of the
+    first visit of each branch, and of the backward visit of the trunk; the last element is the
+    number of visits."""
 
     @property
     def bare(self) -> ChunkedForm:

@@ -51,7 +51,8 @@ def payoff_product(
         reach: float (sequences,): own reach of every player's sequences.
         g: float (sequences,): modified in place at the player's sequences.
         scratch: Scratch from :func:`payoff_scratch`.
-        prefetch: Addresses to prefetch, or None; see :class:`BranchShare`.
+        prefetch: Addresses to prefetch, or None; see
+            :class:`~tensorcfr.payoff.product_share.ProductShare`.
     """
     g[form.player_sequences[player] : form.player_sequences[player + 1]] = 0.0
     share = ProductShare(form.hand_rank, player, 0, 1, reach, g, scratch, prefetch)

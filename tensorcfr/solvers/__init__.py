@@ -1,4 +1,9 @@
-"""Solving: the driver, the solvers, their solutions, warm starts, the choice of an algorithm."""
+"""Solving: the driver, the solvers, their solutions, warm starts, the choice of an algorithm.
+
+A call of :func:`solve` goes through :mod:`.driver` (checkpoints and stop rules), ``Solver.iterate``
+(:mod:`.base` divides iterations into runs with the same parameters), ``Passes.iterate``
+(:mod:`.passes` makes the schedule) and the kernel, :func:`tensorcfr.kernels.iteration.iterate`.
+"""
 
 from .driver import Progress, solve
 from .sampled_solver import SampledSolver

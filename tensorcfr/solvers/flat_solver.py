@@ -1,6 +1,7 @@
-"""Solvers with value passes of a subclass, whose local rule works on a flat form.
+"""Solvers with value passes of a subclass, whose local rule works on a form without levels.
 
-In a *flat* form, every infoset directly follows the empty sequence.  The kernels of the local rule
+Games with the layout ``FLAT`` are solved by :class:`tensorcfr.solvers.solver.Solver`.  In the form
+here, every infoset directly follows the empty sequence.  The kernels of the local rule
 therefore update regrets, strategies and averages infoset by infoset, without passing values up.
 """
 

@@ -142,6 +142,8 @@ class Passes:
         expected, best = results_for(self._form)
         if not self._form.n_chunks:
             form, reach, value = self._form.trunk, self.trunk.reach, self.trunk.value
+            # `value` holds the strategies until they are turned into reaches.  `reach` is an array
+            # of the state: the solver computes it again after an evaluation.
             evaluation.match_weights(form, frozen_array(weight.trunk), floor, value, self._locks)
             evaluation.realization_plan(form, value, reach)
             evaluation.evaluate_flat(form, reach, value, expected[0], best, self._locks)

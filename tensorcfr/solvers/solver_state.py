@@ -46,7 +46,8 @@ class State(NamedTuple):
     """Sum over iterations of averaging weight times own reach; for the empty sequences the sum of
     the weights."""
     strategy: np.ndarray
-    """Strategies that are played next; empty if they are derived from the regrets."""
+    """Strategies that are played next.  Flat games always store them, games in chunks unless the
+    rule matches regrets; otherwise empty."""
     reach: np.ndarray
     """Own reaches of these strategies; empty if there are chunks."""
     memory: np.ndarray
