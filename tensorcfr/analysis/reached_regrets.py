@@ -42,8 +42,8 @@ class ConditionalRegrets:
     everywhere: RegretSpread
     """Regrets of all infosets that chance and the others reach with positive probability."""
     by_mistakes: RegretSpread
-    """Regrets of the infosets among them to which the player's own strategy also leads: only
-    mistakes of the others can bring the player there."""
+    """Regrets of the infosets among them that the player's own strategy also reaches: the player
+    gets there without a mistake of their own, on the path of play or after a mistake of others."""
     unreached: int
     """Number of infosets that chance and the others never reach. Their regrets are undefined, so
     they are in neither of the two."""

@@ -1,6 +1,7 @@
 """Output of ``--json``: solutions, evaluations and comparisons as plain values.
 
-Keys are the names of Python fields. Numbers that are not finite are null.
+Most keys are the names of Python fields; ``others_reach`` keeps its old name.
+Numbers that are not finite are null.
 """
 
 from __future__ import annotations

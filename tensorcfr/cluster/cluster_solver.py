@@ -80,7 +80,7 @@ class ClusterSolver(Solver):
     """
 
     _other_files: MappedFiles | None = None
-    """Files of every other snapshot."""
+    """Files for alternate snapshots: they are written to two sets of files in turn."""
 
     def __init__(
         self,

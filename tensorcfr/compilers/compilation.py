@@ -41,8 +41,8 @@ class Compilation:
     memory: MemoryBudget
     """Memory budget, current while the steps run."""
     symmetry: bool = True
-    """Whether to merge infosets with indistinguishable payoffs and to remove decisions with one
-    action; in a card game, whether to solve equivalent boards once, and equivalent hands once."""
+    """True to merge infosets with indistinguishable payoffs and to remove decisions with one
+    action; in a card game, to solve equivalent boards once, and equivalent hands once."""
     cut: CutLike = AUTO
     """Where to cut."""
     source: str | None = None

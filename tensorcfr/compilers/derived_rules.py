@@ -13,7 +13,7 @@ C = TypeVar("C", bound=type)
 
 
 def forwards(*names: str, to: str = "rules") -> Callable[[C], C]:
-    """Decorate a class: some attributes that it does not define are those of another object.
+    """Return a decorator of a class that takes some attributes from another object.
 
     Args:
         names: The attributes.

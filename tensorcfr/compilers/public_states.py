@@ -73,7 +73,7 @@ def only_one_action(graph: Graph) -> np.ndarray:
 
 
 def contracted(graph: Graph) -> Graph:
-    """Remove the decisions with one action from a graph.
+    """Make edges and root skip the decisions with one action; nothing then leads to these.
 
     Such a decision has no regret and no choice: its one sequence has the reach and the value of the
     sequence before it.  In liar's dice, every second public node is such a decision, because a

@@ -24,7 +24,7 @@ from ..solvers.state_checks import Expected
 ARRAYS = 12
 """Number of arrays over the sequences: three of the state, eight of the kernel, and the weights."""
 FIRST_SMOOTHING = 1e-3
-"""Initial smoothing per unit of payoff; it is doubled until there is a gap."""
+"""Initial smoothing per unit of payoff; it is doubled until the excessive gap condition holds."""
 
 
 class GapSolver(RunnableSolver):
@@ -101,8 +101,8 @@ class GapSolver(RunnableSolver):
     def count_nodes(cls, game: FlatGame, state: Any, iterations: int) -> tuple[int, int]:
         """Return the nodes and decisions that the state's passes have visited.
 
-        A payoff product and a smoothed response pass over the whole game once, also in steps that
-        were halved.
+        A payoff product with a smoothed response passes over one player's sequences, and counts as
+        half the game.  Steps that were halved count too.
         """
         nodes, decisions = super().count_nodes(game, state, 1)
         passes = int(state.numbers[kernels.PASSES])

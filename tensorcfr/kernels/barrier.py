@@ -53,7 +53,7 @@ def wait_for_all(counters: np.ndarray, threads: int, n_waits: int) -> int:
         n_waits: Number of earlier calls by this thread.
     """
     if threads > 1:
-        # The counter is never reset, so a late reader cannot miss the end of a meeting.
+        # The counter is never reset, so a late reader cannot miss that the barrier has opened.
         count_up(counters, 0, 0)
         wait_for(counters, 0, 0, threads * (n_waits + 1))
     return n_waits + 1

@@ -25,7 +25,8 @@ MU, TAU, PASSES = 0, 2, 3
 MOST_TAU, GROWTH = 0.5, 1.11
 """Largest step size, and its growth after a step that kept the gap."""
 LEAST_TAU = 2.0**-40
-"""Smallest step size.  A gap that needs a smaller step lacks only rounding."""
+"""Smallest step size.  If even this step violates the excessive gap condition, only rounding is
+left, and the plans stay as they are."""
 ROUNDING = 2.0**-46
 """Tolerance of the gap, as a share of the responses' values."""
 

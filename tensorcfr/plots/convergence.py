@@ -40,8 +40,8 @@ def convergence(
     """Draw exploitability against effort, both on log scales, one line for each solution.
 
     Exploitability is ``nash_conv / players``, in the game's own unit. A log scale has no 0, so
-    checkpoints with exploitability 0 or effort 0 are omitted. The title names solutions without any
-    other checkpoint.
+    checkpoints with exploitability 0 or effort 0 are omitted. The title names solutions that
+    have no other checkpoint.
 
     Args:
         solutions: A solution, or several to compare, usually of one game by several algorithms.

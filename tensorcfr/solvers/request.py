@@ -113,15 +113,14 @@ class SolveRequest:
 
     @property
     def wants_proof(self) -> bool:
-        """True if the request is for an exact equilibrium in fractions: a target of 0, no other
-        option."""
+        """True if the request is for an exact equilibrium in fractions: a target of 0, and no
+        option that needs iterations."""
         is_open = self.algorithm is None or self.is_automatic
         return is_open and self.target == 0 and self.start is None and self._may_be_exact
 
     @property
     def _may_be_exact(self) -> bool:
-        """True if the linear program can answer the request, which has at most a target as an
-        option."""
+        """True if no option needs iterations, so that the linear program can answer the request."""
         return not (
             self.needs_curve
             or self.keep_best
@@ -133,7 +132,8 @@ class SolveRequest:
 
     @property
     def is_for_target(self) -> bool:
-        """True if a target is the only stop rule, and no results on the way to it are needed."""
+        """True if there is no budget of iterations, time or nodes, and no results on the way are
+        needed: only a target can end the solve."""
         budgets = self.iters, self.time_limit, self.nodes
         is_usual = isinstance(self.checkpoints, str) and not self.needs_curve
         return is_usual and all(budget is None for budget in budgets)
@@ -189,7 +189,8 @@ class SolveRequest:
         refuse(record.is_plain and is_special, f"{name} works in float64, on one thread")
         refuse(
             self.keep_best and record.plays_jointly,
-            f"{name} finds joint play: no single strategies are the best of it",
+            f"{name} finds joint play over all iterations, so keep_best has no single iterate to "
+            "keep",
         )
         refuse(record.is_sampled and is_special, f"{name} samples in float64, on one thread")
         in_chunks = (
@@ -210,8 +211,8 @@ class SolveRequest:
         refuse(
             self.wants_proof and not record.is_exact,
             f"target=0 asks for an exact equilibrium, and {self.game.name} is too large for one, "
-            "is not laid out, or has not two players and a constant sum: name an algorithm to "
-            "iterate, and give it iters or time_limit",
+            "is not laid out, or does not have two players and a constant sum: name an algorithm "
+            "to iterate, and give it iters or time_limit",
         )
         # The linear program reaches every target, so that a target does not conflict with its
         # choice.

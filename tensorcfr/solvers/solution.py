@@ -381,7 +381,7 @@ class Solution(_Evaluated):
                 f"  {self.status.value} ({self.iterations:,} iterations, "
                 f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
                 f"  {len(self.policy):,} infosets met; value and exploitability are not known: "
-                "analysis.local_best_response bounds it"
+                "analysis.local_best_response gives a lower bound of exploitability"
             )
         return (
             f"{self.game.name} by {self.algorithm}{locked}\n"

@@ -40,8 +40,8 @@ class UnknownRules(Game):
             UnknownGameError: Always.
         """
         raise UnknownGameError(
-            f"the rules of {brief(self._name)} are not in its file: give them, "
-            "Solution.load(path, game=...), or in the call, solve(game, start=solution)"
+            f"the rules of {brief(self._name)} are not in its file: pass the game to "
+            "Solution.load(path, game=...) or to solve(game, start=solution)"
         )
 
     def node(self, state: Any) -> Any:

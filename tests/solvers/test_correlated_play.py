@@ -145,7 +145,7 @@ class TestKept:
         game = compile_game("kuhn")
         with pytest.raises(ValueError, match="lp keeps no strategies of single iterations"):
             _ = solve(game, "lp").joint_play
-        with pytest.raises(ValueError, match="efce finds joint play: no single strategies"):
+        with pytest.raises(ValueError, match="efce finds joint play over all iterations"):
             solve(game, "efce", iters=1, keep_best=True)
         for option in ({"threads": 2}, {"precision": "float32"}):
             with pytest.raises(ValueError, match="efce works in float64, on one thread"):

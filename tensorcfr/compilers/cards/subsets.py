@@ -96,7 +96,7 @@ def _disjoint_weight(
 def compare(
     mine: BoardHands, theirs: BoardHands, signs: np.ndarray, sums: np.ndarray, weights: np.ndarray
 ) -> None:
-    """Sum the weights of weaker, tied and all disjoint hands on a board, for every hand.
+    """Sum weights of disjoint hands on a board, for every hand: weaker, not stronger, and all.
 
     Args:
         mine: The player's hands.

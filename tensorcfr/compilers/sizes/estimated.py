@@ -34,8 +34,8 @@ PASSES = (100, 400)
 PRECISE = 0.01
 """Relative standard error at which the estimator stops."""
 NEW = 0.1
-"""Largest share of a stratum's samples whose infoset was sampled only once, for which the upper end
-of the interval may be below the number of nodes."""
+"""Largest share of infosets seen only once among a stratum's samples.  Beyond it, the upper end of
+the interval is the number of nodes."""
 MOST_FOUND = 1e140
 """Number of nodes at which a pass is abandoned, because squares of larger numbers overflow a
 float."""
@@ -60,7 +60,7 @@ def estimate_quietly(
     try:
         return estimate(_copy_rules(rules), name, seconds=seconds, allowed=allowed)
     except Exception:
-        return None  # The rules are broken; the compiler reports where.
+        return None  # The rules are broken, which the compiler reports, or memory is short.
 
 
 def _copy_rules(rules: Game | PublicTreeGame) -> Game | PublicTreeGame:

@@ -20,7 +20,7 @@ MADE = (
     "king high",
     "nothing",
 )
-"""Names of made hands, the strongest first.
+"""Names of made hands, roughly from strong to weak: an underpair may lose to a second pair.
 
 Below a straight, a name describes how the two cards of the hand improve the board.  An *overpair*
 is a pocket pair above all cards of the board.  An *underpair* is any other pocket pair that does
