@@ -39,7 +39,7 @@ def hand_grid(
 
     Hands of two cards have pairs on the diagonal and suited hands above it; hands of four cards are
     in groups, by pairs and suits. With ``"strategy"`` the filled height of a cell is the share of
-    its hands that is left at the line; the filled part is split from left to right among the
+    its hands that is left at the line. The filled part is split from left to right among the
     actions, in proportion to their frequencies. The other pictures have one colour per cell:
     expected chips, equity, or combos.
 

@@ -124,7 +124,7 @@ def test_rules_of_your_own_are_given_to_go_on_from_a_file(tmp_path: Path) -> Non
     game = random_game(5)
     path = solve(game, "external_sampling", iters=5, seed=1).save(tmp_path / "own.npz")
     unknown = Solution.load(path)
-    with pytest.raises(UnknownGameError, match=r"the rules of .* are not in its file: pass the game"):
+    with pytest.raises(UnknownGameError, match=r"rules of .* are not in its file: pass the game"):
         solve(unknown.game, start=unknown, iters=5)
     read = Solution.load(path, game=game)
     assert unknown.policy.to_dict() == read.policy.to_dict()
