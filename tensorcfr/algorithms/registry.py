@@ -141,7 +141,8 @@ class Record:
         Raises:
             OldFileError: The version is too old; names a version that converts its files.
         """
-        return values
+        # A description may hold those of other records, such as the variant of a sampler.
+        return {key: _updated_record(value) for key, value in values.items()}
 
     def restore(self, values: Mapping[str, Any]) -> Record:
         """Return a copy of this record with the options of a description by :meth:`to_dict`.
@@ -255,6 +256,13 @@ class Unregistered(Record):
 
     def __str__(self) -> str:
         return f"{self.name} (not registered here)"
+
+
+def _updated_record(value: Any) -> Any:
+    """Convert the description of a registered record; return any other value as it is."""
+    name = value.get("name") if isinstance(value, Mapping) else None
+    record = ALGORITHMS.get(name) if isinstance(name, str) else None
+    return value if record is None else record.updated(value)
 
 
 def from_dict(values: Mapping[str, Any]) -> Record:

@@ -142,12 +142,15 @@ class VariantFields(Record):
 
     rule: LocalRule
     parameters: Mapping[str, float | Callable[[Any], Any]]
+    # In the order of the options, which descriptions of records and names in sweeps have.
     average_power: float | Callable[[Any], Any]
-    passes_up: str
-    floor: float | Callable[[Any], Any]
+    delay: int
     restart_base: int
     average_growth: float
     alternating: bool
+    floor: float | Callable[[Any], Any]
+    floor_fall: float
+    passes_up: str
 
 
 def promise(record: VariantFields, *, zero_sum: bool, sampled: bool = False) -> str:

@@ -78,8 +78,8 @@ def names_of(names: At) -> Sequence[str]:
         TypeError: ``names`` is neither a text nor several texts.
         ValueError: There is no name.
     """
-    if not (name_list := NAMES("at", names)):
-        raise ValueError("at names no public node")
+    if not (name_list := NAMES("public_nodes", names)):
+        raise ValueError("public_nodes names no public node")
     return name_list
 
 
@@ -109,12 +109,13 @@ def check_disjoint(named: Sequence[tuple[str, Steps]]) -> None:
     name_of = {steps: name for name, steps in named}
     if len(name_of) < len(named):
         names = ", ".join(repr(name) for name, _ in named)
-        raise ValueError(f"at names a public node twice: {names}")
+        raise ValueError(f"public_nodes names a public node twice: {names}")
     for name, steps in named:
         for ancestor in (steps[:length] for length in range(len(steps))):
             if ancestor in name_of:
                 raise ValueError(
-                    f"at: {name!r} lies below {name_of[ancestor]!r}: subgames are disjoint"
+                    f"public_nodes: {name!r} lies below {name_of[ancestor]!r}: subgames are "
+                    "disjoint"
                 )
 
 

@@ -207,7 +207,7 @@ def test_ranges_of_a_subgame() -> None:
     part = CardSubgames(spot).part(("check", "check", "Js"), everything, 0, 0.0)
     assert part is not None
     board = (*spot.board, CARDS.index("Js"))
-    for player, kept in enumerate(part.rules.part_hands):
+    for player, kept in enumerate(part.rules.rules.part_hands):
         expected = spot.weights_on(player, board)[kept]
         np.testing.assert_array_equal(part.rules.weights[player], expected)
     part = CardSubgames(spot).part(("check",), everything, 0, 0.0)

@@ -723,7 +723,7 @@ def test_every_hand_of_a_river() -> None:
     expected = paid @ bettor / (~shared @ bettor)
     np.testing.assert_allclose(bet.values[:, 1], expected, rtol=0, atol=1e-9)
     np.testing.assert_allclose(bet.opponent_weight, ~shared @ bettor, rtol=0, atol=1e-12)
-    grid = root.grid(root.strategy, grid_place)
+    grid = root.grid(root.strategy)
     assert grid.shape == (13, 13, 2)
     assert np.isnan(grid[12, 12]).all()  # No deuces.
     assert np.nansum(grid[0, 0]) == pytest.approx(1.0)

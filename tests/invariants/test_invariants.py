@@ -31,7 +31,7 @@ from support.spoiling import (
 from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.errors import GameError, InvariantError
 from tensorcfr.invariants import INVARIANTS, check, merged_checks, payoff_checks
-from tensorcfr.model import flat_game as compiled_game
+from tensorcfr.model import flat_views
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.model.flat_game import FlatGame
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries, count_entries, product, triples
@@ -640,7 +640,7 @@ def test_a_large_game_is_checked_without_expanding_it(monkeypatch: pytest.Monkey
     def never(*args: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(compiled_game, "expand", never)
+    monkeypatch.setattr(flat_views, "expand", never)
     check(game)
     with pytest.raises(AssertionError):
         check(replace(game), expand=True)

@@ -214,7 +214,7 @@ def test_games_without_subgames_are_refused() -> None:
         subgame(compile_game(random_game(1, n_players=2)), "start")
     with pytest.raises(ValueError, match="games of two players"):
         subgame(compile_game("kuhn", players=3), "start")
-    with pytest.raises(TypeError, match="at must be a text of"):
+    with pytest.raises(TypeError, match="public_nodes must be a text of"):
         subgame(LEDUC, 3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="public_nodes is a belief of kuhn, not of leduc"):
         subgame(LEDUC, belief(KUHN, Policy.uniform(KUHN), "bet"))
