@@ -140,8 +140,8 @@ def declared(function: Callable[..., Any]) -> dict[str, tuple[Check, bool]]:
 
 
 CHECKED_BY_HAND: dict[str, dict[str, tuple[Check, bool]]] = {
-    "Solver.step": {"iterations": (STEPS, False)},
-    "SampledSolver.step": {"iterations": (STEPS, False)},
+    "Solver.iterate": {"iterations": (STEPS, False)},
+    "SampledSolver.iterate": {"iterations": (STEPS, False)},
     "nash_conv": {"locks": (LOCKS, True)},
     "exploitability": {"locks": (LOCKS, True)},
     "CompiledGame.history": {"node": (Whole(0, 57), False)},
@@ -181,9 +181,9 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "compile_game", tensorcfr.compile_game, {"source": "kuhn"}
     yield "solve", tensorcfr.solve, {"game": kuhn, "iters": 2}
     yield "Solver", Solver, {"game": kuhn, "algorithm": "cfr"}
-    yield "Solver.step", Solver(kuhn).iterate, {}
+    yield "Solver.iterate", Solver(kuhn).iterate, {}
     yield "SampledSolver", SampledSolver, {"game": kuhn, "algorithm": "external_sampling"}
-    yield "SampledSolver.step", SampledSolver(kuhn, "external_sampling").iterate, {}
+    yield "SampledSolver.iterate", SampledSolver(kuhn, "external_sampling").iterate, {}
     yield "evaluate", tensorcfr.evaluate, of_game
     yield "exploitability", tensorcfr.exploitability, of_game
     yield "nash_conv", tensorcfr.nash_conv, of_game

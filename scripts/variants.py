@@ -543,7 +543,7 @@ def solved_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[
         most *= LONGER
     count = 1 + round(PER_DECADE * math.log10(most))
     for iteration in np.unique(np.geomspace(1, most, count).astype(int)).tolist():
-        solver.step(iteration - solver.iteration)
+        solver.iterate(iteration - solver.iteration)
         found = solver.evaluate(), solver.evaluate_current()
         average, last = (one.exploitability / suited.unit for one in found)
         least = min(least, average, last)
@@ -568,7 +568,7 @@ def measure_seconds() -> None:
         solvers = {spec: solver_of(game, spec) for spec in specs}
         spans, least = dict.fromkeys(specs, 1), dict.fromkeys(specs, math.inf)
         for spec, solver in solvers.items():
-            solver.step(2)  # Compiles.
+            solver.iterate(2)  # Compiles.
             while (taken := _span(solver, spans[spec])) < COST_SECONDS:
                 spans[spec] *= 2 if taken > COST_SECONDS / 8 else 4
         for _ in range(COST_ROUNDS):
@@ -586,7 +586,7 @@ def measure_seconds() -> None:
 def _span(solver: IterativeSolver, iterations: int) -> float:
     """Processor seconds of some iterations."""
     started = time.process_time()
-    solver.step(iterations)
+    solver.iterate(iterations)
     return time.process_time() - started
 
 

@@ -238,10 +238,8 @@ def _call_rule(
         live & (buckets != buckets[suit_classes.first[suit_classes.of_hand]])
     )
     if len(separated):
-        hand, equivalent_hand = (
-            names[separated[0]],
-            names[suit_classes.first[suit_classes.of_hand[separated[0]]]],
-        )
+        hand = names[separated[0]]
+        equivalent_hand = names[suit_classes.first[suit_classes.of_hand[separated[0]]]]
         where = f"on {cards_label(cards.rules, dealt)}" if len(dealt) else "before the board"
         raise ValueError(
             f"buckets[{r}] separates {hand} and {equivalent_hand} {where}, "
@@ -283,10 +281,8 @@ def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
     strengths = [(last[0], last[1])]
     # Strengths of a round are means of those of the next, so rounds run from the last back.
     for r in range(len(boards) - 2, -1, -1):
-        next_boards, begin = (
-            boards[r + 1],
-            np.searchsorted(boards[r + 1].parent, symmetry.rounds[r].board),
-        )
+        next_boards = boards[r + 1]
+        begin = np.searchsorted(boards[r + 1].parent, symmetry.rounds[r].board)
         end = np.searchsorted(next_boards.parent, symmetry.rounds[r].board, "right")
         weight = cards.dealing.weights(next_boards.cards)
         means = []

@@ -57,11 +57,11 @@ class CounterfactualReach:
         begin, end = self.game.form.player_infosets[player : player + 2].tolist()
         if self.game.by_histories:
             histories = self._nodes[player]
-            others_reach = self._chance[histories]
+            weight = self._chance[histories]
             for opponent, last in enumerate(self._last):
                 if opponent != player:
-                    others_reach *= reach[last[histories]]
-            return np.bincount(self.game.tree.infoset[histories] - begin, others_reach, end - begin)
+                    weight *= reach[last[histories]]
+            return np.bincount(self.game.tree.infoset[histories] - begin, weight, end - begin)
         infoset_reach, opponent_last = np.zeros(end - begin), self._last[1 - player]
         for row, nodes, index, hand, infoset in self._places[player]:
             joint = np.moveaxis(self.game.public_tree.deal_probability(row), player, 0)

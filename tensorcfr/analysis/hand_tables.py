@@ -552,14 +552,16 @@ class SolvedSpot:
             node, player, nodes.remaining_weight(node, opponent, own_reaches)
         )[hands]
         node_values = self._values.at(layout.numbers(hands))
-        others_reach = (
+        counterfactual_reach = (
             rules.weights_on(player, nodes.cards(node))[hands] * opponent_weight * nodes.share(node)
         )
         # The entry of merged infosets is the sum of their counterfactual values. Dividing it by
         # their count and by the others' reach gives the expected value of one hand.
-        others_reach *= layout.multiplicity[hands]
+        counterfactual_reach *= layout.multiplicity[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.where(opponent_weight > 0.0, node_values.value.T / others_reach, np.nan).T
+            values = np.where(
+                opponent_weight > 0.0, node_values.value.T / counterfactual_reach, np.nan
+            ).T
         cards, hand_cards = nodes.cards(node), rules.hands[player][hands]
         numbers = numbers_of(rules.cards)
         return HandTable(

@@ -242,7 +242,7 @@ class Luck:
         return self._expected[node]
 
     def _reach(self, node: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:
-        return self.nodes.others_reach(node, self.watched, own_reaches)
+        return self.nodes.counterfactual_reach(node, self.watched, own_reaches)
 
 
 def _reaches_after(

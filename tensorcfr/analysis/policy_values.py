@@ -182,7 +182,10 @@ class Values:
         infosets, own_reaches = nodes.rows(node, hands), self.own_reaches(node)
         # The numbers of merged infosets are sums over that many infosets.
         multiplicity = infosets.multiplicity
-        reaches = own_reaches[player][hands], nodes.others_reach(node, player, own_reaches)[hands]
+        reaches = (
+            own_reaches[player][hands],
+            nodes.counterfactual_reach(node, player, own_reaches)[hands],
+        )
         if nodes.layout(node).stride:
             strategy, _, value, best = self.at(infosets.numbers)
             return ValueRows(
@@ -212,7 +215,7 @@ class Values:
         """
         own_reaches, expected = self.own_reaches(node), []
         for player in range(self.game.n_players):
-            others = self.nodes.others_reach(node, player, own_reaches)
+            others = self.nodes.counterfactual_reach(node, player, own_reaches)
             node_value, _ = self.worth(node, player, own_reaches)
             unknown = np.full_like(others, np.nan)
             expected.append(np.divide(node_value, others, out=unknown, where=others > 0))
@@ -271,7 +274,9 @@ class Values:
         own_reaches, gains = self.own_reaches(node), []
         for player, player_reach in enumerate(own_reaches):
             node_value, best = self.worth(node, player, own_reaches)
-            reached = float(player_reach @ self.nodes.others_reach(node, player, own_reaches))
+            reached = float(
+                player_reach @ self.nodes.counterfactual_reach(node, player, own_reaches)
+            )
             gains.append(
                 float(player_reach @ (best - node_value)) / reached if reached > 0.0 else math.nan
             )
@@ -357,10 +362,8 @@ class LaidOutValues(Values):
 
     def of(self, infosets: InfosetRows) -> ValueRows:  # noqa: D102
         indices, actions = self._infoset_of[infosets.numbers[:, 0]], self.at(infosets.numbers)
-        own_reach, others_reach = self.own_reach[indices], self.counterfactual_reach[indices]
-        return ValueRows(
-            infosets, own_reach, others_reach, actions.strategy, actions.value, actions.best
-        )
+        own_reach, reach = self.own_reach[indices], self.counterfactual_reach[indices]
+        return ValueRows(infosets, own_reach, reach, actions.strategy, actions.value, actions.best)
 
     @cached_property
     def regret(self) -> np.ndarray:

@@ -205,12 +205,12 @@ def deal(nodes: PublicNodes, rng: np.random.Generator, n: int) -> np.ndarray:
     """Draw hands of two players as chance deals them, int64 (n, 2)."""
     hands = np.empty((n, 2), dtype=np.int64)
     own_reaches = [np.ones(len(labels)) for labels in nodes.hands]
-    hands[:, 0] = _choices(rng, nodes.others_reach(0, 0, own_reaches), n)
+    hands[:, 0] = _choices(rng, nodes.counterfactual_reach(0, 0, own_reaches), n)
     # The second hand is drawn given the first, because hands cannot share a card.
     for first in np.unique(hands[:, 0]).tolist():
         own_reaches[0] = (np.arange(len(own_reaches[0])) == first).astype(np.float64)
         plays = np.flatnonzero(hands[:, 0] == first)
-        hands[plays, 1] = _choices(rng, nodes.others_reach(0, 1, own_reaches), len(plays))
+        hands[plays, 1] = _choices(rng, nodes.counterfactual_reach(0, 1, own_reaches), len(plays))
     return hands
 
 

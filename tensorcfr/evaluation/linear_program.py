@@ -175,15 +175,11 @@ def optimum(
     constraints, opponent_constraints = (sequence_constraints(game, player) for player in (0, 1))
     first, second = maps
     if first is not None:
-        constraints, payoff = (
-            sparse.csc_array(constraints @ first),
-            sparse.csc_array(first.T @ payoff),
-        )
+        constraints = sparse.csc_array(constraints @ first)
+        payoff = sparse.csc_array(first.T @ payoff)
     if second is not None:
-        opponent_constraints, payoff = (
-            sparse.csc_array(opponent_constraints @ second),
-            sparse.csc_array(payoff @ second),
-        )
+        opponent_constraints = sparse.csc_array(opponent_constraints @ second)
+        payoff = sparse.csc_array(payoff @ second)
     sequences, values = constraints.shape[1], opponent_constraints.shape[0]
     # The variables are the own reaches minus their lower bounds, so that all bounds are 0; the
     # bounds' contributions move to the objective and the right-hand sides.

@@ -202,10 +202,8 @@ def _ask_line(
     Raises:
         ValueError: The function fails, or its answer has the wrong shape or is not a distribution.
     """
-    hand_labels, possible = (
-        nodes.hands[layout.player],
-        np.zeros(len(nodes.hands[layout.player]), bool),
-    )
+    hand_labels = nodes.hands[layout.player]
+    possible = np.zeros(len(nodes.hands[layout.player]), bool)
     possible[hands] = True
     board, line = nodes.seen(node)
     where = f"{nodes.name(node)!r}"

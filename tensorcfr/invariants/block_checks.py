@@ -129,10 +129,8 @@ def check_shared_sequence(reader: Reader) -> None:
     for player, player_order in enumerate(blocks.order):
         group = group_of[player * len(player_order) : (player + 1) * len(player_order)]
         # Within an action of a bucket, all hands have the same terminals as the first hand.
-        begin, count = (
-            blocks.block[player_order, SEQUENCE + player],
-            blocks.block[player_order, COUNT],
-        )
+        begin = blocks.block[player_order, SEQUENCE + player]
+        count = blocks.block[player_order, COUNT]
         # Sorted by begin, two blocks overlap only if a block begins before the furthest end so far.
         by_begin = np.argsort(begin, kind="stable")
         end = np.maximum.accumulate((begin + count)[by_begin])

@@ -178,8 +178,8 @@ def check_pass_order(reader: ChunkReader) -> None:
         if not path:
             fail(f"chunk {chunk} is entered from part {parent_part}, which does not lead to it")
         path.append(chunk + 1)
-    tour = pass_order_of(game.parent_part, reader.shapes.sequences[game.shape])
-    for name, expected in tour._asdict().items():
+    order = pass_order_of(game.parent_part, reader.shapes.sequences[game.shape])
+    for name, expected in order._asdict().items():
         numbers = getattr(game, name)
         if len(numbers) != len(expected):
             fail(f"{name} has {len(numbers)} numbers, not {len(expected)}")

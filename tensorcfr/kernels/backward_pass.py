@@ -187,19 +187,13 @@ def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
     """Compute values and update regrets of infosets with two actions."""
     rule, parameters, memory, bound = step.rule, step.parameters, part.memory, rows.bound
     regret, value, v = part.regret, part.value, rows.mean
-    zero, negligible, uniform = (
-        as_precision_of(v[0], 0.0),
-        zero_threshold(v[0]),
-        as_precision_of(v[0], 1.0 / 2.0),
-    )
-    rest, lowest = (
-        as_precision_of(v[0], 1.0 - step.played_floor),
-        as_precision_of(v[0], step.played_floor / 2.0),
-    )
-    next_rest, next_lowest = (
-        as_precision_of(v[0], 1.0 - step.floor),
-        as_precision_of(v[0], step.floor / 2.0),
-    )
+    zero = as_precision_of(v[0], 0.0)
+    negligible = zero_threshold(v[0])
+    uniform = as_precision_of(v[0], 1.0 / 2.0)
+    rest = as_precision_of(v[0], 1.0 - step.played_floor)
+    lowest = as_precision_of(v[0], step.played_floor / 2.0)
+    next_rest = as_precision_of(v[0], 1.0 - step.floor)
+    next_lowest = as_precision_of(v[0], step.floor / 2.0)
     s0, s1 = np.uint64(lanes.at), np.uint64(lanes.at + lanes.stride)
     for lane in range(np.uint64(lanes.length)):
         # Regret matching: the current strategy from the regrets before the update.
@@ -211,10 +205,8 @@ def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
         value0, value1 = value[s0 + lane], value[s1 + lane]
         mean = (positive0 * factor + constant) * value0 + (positive1 * factor + constant) * value1
         tie_threshold = tie_threshold_of(value, bound, max(abs(value0), abs(value1)))
-        instant0, instant1 = (
-            round_ties(value0 - mean, tie_threshold, zero),
-            round_ties(value1 - mean, tie_threshold, zero),
-        )
+        instant0 = round_ties(value0 - mean, tie_threshold, zero)
+        instant1 = round_ties(value1 - mean, tie_threshold, zero)
         new0, _ = apply(rule, before0, instant0, memory, s0 + lane, parameters)
         new1, _ = apply(rule, before1, instant1, memory, s1 + lane, parameters)
         regret[s0 + lane], regret[s1 + lane] = new0, new1
@@ -235,19 +227,13 @@ def _value_three(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
     """Compute values and update regrets of infosets with three actions."""
     rule, parameters, memory, bound = step.rule, step.parameters, part.memory, rows.bound
     regret, value, v = part.regret, part.value, rows.mean
-    zero, negligible, uniform = (
-        as_precision_of(v[0], 0.0),
-        zero_threshold(v[0]),
-        as_precision_of(v[0], 1.0 / 3.0),
-    )
-    rest, lowest = (
-        as_precision_of(v[0], 1.0 - step.played_floor),
-        as_precision_of(v[0], step.played_floor / 3.0),
-    )
-    next_rest, next_lowest = (
-        as_precision_of(v[0], 1.0 - step.floor),
-        as_precision_of(v[0], step.floor / 3.0),
-    )
+    zero = as_precision_of(v[0], 0.0)
+    negligible = zero_threshold(v[0])
+    uniform = as_precision_of(v[0], 1.0 / 3.0)
+    rest = as_precision_of(v[0], 1.0 - step.played_floor)
+    lowest = as_precision_of(v[0], step.played_floor / 3.0)
+    next_rest = as_precision_of(v[0], 1.0 - step.floor)
+    next_lowest = as_precision_of(v[0], step.floor / 3.0)
     s0, s1 = np.uint64(lanes.at), np.uint64(lanes.at + lanes.stride)
     s2 = np.uint64(lanes.at + 2 * lanes.stride)
     for lane in range(np.uint64(lanes.length)):
@@ -262,10 +248,8 @@ def _value_three(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
         mean = (positive0 * factor + constant) * value0 + (positive1 * factor + constant) * value1
         mean += (positive2 * factor + constant) * value2
         tie_threshold = tie_threshold_of(value, bound, max(abs(value0), abs(value1), abs(value2)))
-        instant0, instant1 = (
-            round_ties(value0 - mean, tie_threshold, zero),
-            round_ties(value1 - mean, tie_threshold, zero),
-        )
+        instant0 = round_ties(value0 - mean, tie_threshold, zero)
+        instant1 = round_ties(value1 - mean, tie_threshold, zero)
         instant2 = round_ties(value2 - mean, tie_threshold, zero)
         new0, _ = apply(rule, before0, instant0, memory, s0 + lane, parameters)
         new1, _ = apply(rule, before1, instant1, memory, s1 + lane, parameters)
@@ -413,11 +397,9 @@ def _paces_of_agreement(
     would agree for ever.
     """
     actions, stride, offset, count = lanes
-    baseline, tie_threshold, zero = (
-        rows.baseline,
-        rows.tie_threshold,
-        as_precision_of(rows.mean[0], 0.0),
-    )
+    baseline = rows.baseline
+    tie_threshold = rows.tie_threshold
+    zero = as_precision_of(rows.mean[0], 0.0)
     for lane in range(count):
         baseline[lane] = rows.mean[lane]
     if step.floor > 0.0:
@@ -429,10 +411,8 @@ def _paces_of_agreement(
         first = offset + a * stride
         q, cumulative, earlier = part.value[first:], part.regret[first:], part.memory[0, first:]
         for lane in range(count):
-            instant, before = (
-                round_ties(q[lane] - baseline[lane], tie_threshold[lane], zero),
-                earlier[lane],
-            )
+            instant = round_ties(q[lane] - baseline[lane], tie_threshold[lane], zero)
+            before = earlier[lane]
             counts = is_in_play(instant, cumulative[lane], before)
             product[lane] += instant * before if counts else zero
             new[lane] += instant * instant if counts else zero
@@ -481,11 +461,9 @@ def _pace(step: Step, product: float, new: float, old: float, gained: float) -> 
         old: Squared length of the mean.
         gained: Sum of the positive cumulative regrets.
     """
-    zero, unit, max_ratio = (
-        as_precision_of(product, 0.0),
-        as_precision_of(product, 1.0),
-        as_precision_of(product, MAX_GROWING_RATIO),
-    )
+    zero = as_precision_of(product, 0.0)
+    unit = as_precision_of(product, 1.0)
+    max_ratio = as_precision_of(product, MAX_GROWING_RATIO)
     length = np.sqrt(new)
     length_product = length * np.sqrt(old)
     agreement = min(max(product / (length_product if length_product > zero else unit), -unit), unit)
@@ -670,10 +648,8 @@ def _locked_pace_of_agreement(
     product, new, old, gained = 0.0, 0.0, 0.0, 0.0
     for a in range(len(probability)):
         s = lanes.at + a * lanes.stride
-        instant, earlier = (
-            round_ties(part.value[s] - baseline, tie_threshold, 0.0),
-            np.float64(part.memory[0, s]),
-        )
+        instant = round_ties(part.value[s] - baseline, tie_threshold, 0.0)
+        earlier = np.float64(part.memory[0, s])
         if probability[a] < 0.0:
             gained += max(part.regret[s], 0.0)
             if is_in_play(instant, part.regret[s], earlier):

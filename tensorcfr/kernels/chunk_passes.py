@@ -248,7 +248,8 @@ def branches(game: ChunkedForm, stage: int, part: int, parts: int) -> tuple[int,
 def visited(game: ChunkedForm, visit: int) -> tuple[int, bool, bool]:
     """Return the chunk of a visit (-1 for the trunk), and whether the visit goes down, and up."""
     part = game.pass_order[visit]
-    # `~part` is a visit upwards only; a chunk with none below it (room 0) has one visit for both.
+    # `~part` is a visit upwards only.  A chunk with none below it (scratch offset 0) has one visit
+    # for both directions.
     if part < 0:
         return ~part - 1, False, True
     return part - 1, True, part > 0 and game.scratch_offset[part - 1] == 0
@@ -295,10 +296,8 @@ def run_pass(
             current_part = trunk_of(game, stored, trunk, scale)
         form, value = current_part.form, current_part.value
         locked = locks_of(locks, c + 1, form, work.table)
-        weight, bounds = (
-            _strategy_or(current_part.strategy, current_part.regret),
-            form.player_sequences,
-        )
+        weight = _strategy_or(current_part.strategy, current_part.regret)
+        bounds = form.player_sequences
         hands = form.hand_rank.shape[1] - 1
         for player in range(players):
             if not is_down or not schedule.computes_reach[t, player]:

@@ -163,10 +163,8 @@ def strategies_of_parts(
     for part in range(first, last):
         base = 0
         if part > 0:
-            form, base = (
-                shape_form(game.shapes, game.shape[part - 1]),
-                game.sequence_offset[part - 1],
-            )
+            form = shape_form(game.shapes, game.shape[part - 1])
+            base = game.sequence_offset[part - 1]
             part_weight = workplace(game, part - 1, weight, work.tile)
             for player in range(2):
                 packing.unpack(own_numbers(game, part - 1, form, player, weight), part_weight)

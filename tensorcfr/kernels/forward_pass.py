@@ -106,10 +106,8 @@ def match(
     zero, uniform = as_precision_of(factor[0], 0.0), as_precision_of(factor[0], 1.0 / actions)
     negligible = zero_threshold(factor[0])
     # Multiply by `uniform` instead of dividing by `actions` again: LLVM would divide in every lane.
-    rest, floor_share = (
-        as_precision_of(factor[0], 1.0 - floor),
-        as_precision_of(factor[0], floor) * uniform,
-    )
+    rest = as_precision_of(factor[0], 1.0 - floor)
+    floor_share = as_precision_of(factor[0], floor) * uniform
     factor[:length] = zero
     # Add two actions per loop, which halves the loads and stores of the totals.
     for a in range(0, actions - 1, 2):
@@ -243,14 +241,10 @@ def _reach_two(
     """
     weight, reach, parent_reach, floor, share = to
     zero, uniform = as_precision_of(parent_reach[0], 0.0), as_precision_of(parent_reach[0], 0.5)
-    negligible, rest = (
-        zero_threshold(parent_reach[0]),
-        as_precision_of(parent_reach[0], 1.0 - floor),
-    )
-    floor_share, average_share = (
-        as_precision_of(parent_reach[0], floor / 2.0),
-        as_precision_of(parent_reach[0], share),
-    )
+    negligible = zero_threshold(parent_reach[0])
+    rest = as_precision_of(parent_reach[0], 1.0 - floor)
+    floor_share = as_precision_of(parent_reach[0], floor / 2.0)
+    average_share = as_precision_of(parent_reach[0], share)
     s0, s1 = np.uint64(offset), np.uint64(offset + lanes)
     for lane in range(np.uint64(length)):
         x0, x1 = max(weight[s0 + lane], zero), max(weight[s1 + lane], zero)
@@ -270,18 +264,12 @@ def _reach_three(
 ) -> None:
     """Compute the reaches of infosets with three actions; see :func:`_reach_two`."""
     weight, reach, parent_reach, floor, share = to
-    zero, uniform = (
-        as_precision_of(parent_reach[0], 0.0),
-        as_precision_of(parent_reach[0], 1.0 / 3.0),
-    )
-    negligible, rest = (
-        zero_threshold(parent_reach[0]),
-        as_precision_of(parent_reach[0], 1.0 - floor),
-    )
-    floor_share, average_share = (
-        as_precision_of(parent_reach[0], floor / 3.0),
-        as_precision_of(parent_reach[0], share),
-    )
+    zero = as_precision_of(parent_reach[0], 0.0)
+    uniform = as_precision_of(parent_reach[0], 1.0 / 3.0)
+    negligible = zero_threshold(parent_reach[0])
+    rest = as_precision_of(parent_reach[0], 1.0 - floor)
+    floor_share = as_precision_of(parent_reach[0], floor / 3.0)
+    average_share = as_precision_of(parent_reach[0], share)
     s0, s1, s2 = np.uint64(offset), np.uint64(offset + lanes), np.uint64(offset + 2 * lanes)
     for lane in range(np.uint64(length)):
         x0, x1 = max(weight[s0 + lane], zero), max(weight[s1 + lane], zero)

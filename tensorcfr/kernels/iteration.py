@@ -68,13 +68,11 @@ def iterate(
         counters: int64 (1, BARRIER_COUNTERS): initially 0, shared and modified by all threads.
         work: Scratch, which the kernel allocates; callers do not pass it (``kernel_with``).
     """
-    form, n_waits, tile, rule_scratch, scratch = (
-        part.form,
-        0,
-        work.tile,
-        work.whole_rule,
-        work.payoff,
-    )
+    form = part.form
+    n_waits = 0
+    tile = work.tile
+    rule_scratch = work.whole_rule
+    scratch = work.payoff
     bounds, players = form.player_sequences, form.player_sequences.shape[0] - 1
     hands = form.hand_rank.shape[1] - 1
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads

@@ -27,11 +27,9 @@ def linked_forward(
     for player in range(form.player_sequences.shape[0] - 1):
         reach[form.player_sequences[player]] = 1.0
     for b in range(form.bucket_lanes.shape[0]):
-        actions, lanes, first = (
-            form.bucket_actions[b],
-            form.bucket_lanes[b],
-            form.bucket_sequence[b],
-        )
+        actions = form.bucket_actions[b]
+        lanes = form.bucket_lanes[b]
+        first = form.bucket_sequence[b]
         for lane in range(lanes):
             infoset, parent_reach = form.bucket_infoset[b] + lane, 0.0
             for link in range(links.first[infoset], links.first[infoset + 1]):
@@ -63,11 +61,9 @@ def linked_backward(
         best: Whether an infoset has the value of its best action instead of the strategy's value.
     """
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
-        actions, lanes, first = (
-            form.bucket_actions[b],
-            form.bucket_lanes[b],
-            form.bucket_sequence[b],
-        )
+        actions = form.bucket_actions[b]
+        lanes = form.bucket_lanes[b]
+        first = form.bucket_sequence[b]
         for lane in range(lanes):
             begin, end = first + lane, first + actions * lanes
             if best:

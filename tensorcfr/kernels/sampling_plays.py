@@ -227,12 +227,10 @@ def _follow_path(
         The new position, and the end of the path: :data:`ENDS`, :data:`IS_EMPTY` or :data:`WAITS`.
     """
     tree, table, generator = traversal.tree, traversal.table, traversal.generator
-    node_index, depth, own_reach, led = (
-        position.node,
-        position.depth,
-        position.own_reach,
-        position.led,
-    )
+    node_index = position.node
+    depth = position.depth
+    own_reach = position.own_reach
+    led = position.led
     histories, decisions = position.histories, position.decisions
     path, reach, end = frames.path, frames.reach, ENDS
     n_players = U(frames.n_players)
@@ -444,10 +442,8 @@ def _sample_play(
         )
         if actor == TERMINAL_NODE:
             break
-        count, first = (
-            U(tree.node[node_index]["n_children"]),
-            U(tree.node[node_index]["first_child"]),
-        )
+        count = U(tree.node[node_index]["n_children"])
+        first = U(tree.node[node_index]["first_child"])
         if waits(frames, table, block, count):
             break
         strategy = block + count

@@ -168,12 +168,10 @@ def _follow_first_actions(
 ) -> TraversalPosition:
     """Follow first actions down to a terminal or a pruned node, and write its values."""
     tree = traversal.tree
-    node_index, depth, histories, decisions = (
-        position.node,
-        position.depth,
-        position.histories,
-        position.decisions,
-    )
+    node_index = position.node
+    depth = position.depth
+    histories = position.histories
+    decisions = position.decisions
     path, node, player = borrowed(path), tree.node, traversal.player
     n_hands = tree.hands[player]
     while True:
@@ -245,13 +243,11 @@ def _update_infosets(
 ) -> np.uint64:
     """Update the infosets of the player's hands at frame ``d``, or add them to the pending ones."""
     tree, table = traversal.tree, traversal.table
-    node, offset, player, q, value = (
-        tree.node,
-        tree.hand_offset,
-        traversal.player,
-        path.q,
-        path.value,
-    )
+    node = tree.node
+    offset = tree.hand_offset
+    player = traversal.player
+    q = path.q
+    value = path.value
     bucket, lowest = U(node[node_index]["bucket"]), U(node[node_index]["block"])
     count = U(node[node_index]["n_children"])
     # Without any opponent's reach, all regrets are 0 and only the average changes.
@@ -334,10 +330,8 @@ def _pay_hands(
     Values are weighted by the opponent's reach.
     """
     utility, value, reach, opponent = tree.utility, path.value, path.reach, ONE - player
-    row, coefficient = (
-        U(tree.table[node_index]),
-        tree.coefficient[U(tree.node[node_index]["payoff"])],
-    )
+    row = U(tree.table[node_index])
+    coefficient = tree.coefficient[U(tree.node[node_index]["payoff"])]
     step, n_hands = path.steps[opponent], tree.hands[player]
     for h in range(n_hands):
         value[depth, h] = 0.0

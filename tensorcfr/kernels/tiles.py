@@ -102,11 +102,9 @@ def gather(
     done = 0
     while done < length:
         part = min(n_consecutive if n_consecutive >= RUN else TILE, length - done)
-        first_lane, first, to = (
-            np.uint64(begin + done),
-            np.uint64(parent[begin + done]),
-            np.uint64(done),
-        )
+        first_lane = np.uint64(begin + done)
+        first = np.uint64(parent[begin + done])
+        to = np.uint64(done)
         # The condition does not depend on the lane: the compiler makes two loops.
         for lane in range(np.uint64(part)):
             v[to + lane] = array[
@@ -133,11 +131,9 @@ def scatter(
     done = 0
     while done < length:
         part = min(n_consecutive if n_consecutive >= RUN else TILE, length - done)
-        first_lane, first, of = (
-            np.uint64(begin + done),
-            np.uint64(parent[begin + done]),
-            np.uint64(done),
-        )
+        first_lane = np.uint64(begin + done)
+        first = np.uint64(parent[begin + done])
+        of = np.uint64(done)
         for lane in range(np.uint64(part)):
             array[
                 first + lane if n_consecutive >= RUN else np.uint64(parent[first_lane + lane])

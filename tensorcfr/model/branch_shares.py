@@ -100,7 +100,7 @@ def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
     before = form.number_offset[begin:end] - form.sequence_offset[begin:end]
     shift = form.number_offset[begin] - before.max()
     above = np.maximum(form.parent_part[begin:end] - begin, 0)
-    tour = pass_order_of(above, form.shapes.sequences[form.shape[begin:end]])
+    order = pass_order_of(above, form.shapes.sequences[form.shape[begin:end]])
     return form._replace(
         shape=form.shape[begin:end],
         number_offset=frozen_array(form.number_offset[begin : end + 1] - shift),
@@ -108,7 +108,7 @@ def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
         parent_part=frozen_array(above),
         entry_offset=form.entry_offset[begin:end],
         run_offset=form.run_offset[begin:end],
-        **tour._asdict(),
+        **order._asdict(),
     )
 
 

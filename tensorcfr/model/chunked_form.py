@@ -440,10 +440,10 @@ def pass_order_of(above: np.ndarray, sequences: np.ndarray) -> PassOrder:
     largest = np.zeros(level.max(initial=0) + 1, dtype=np.int64)
     np.maximum.at(largest, level, whole_rows(sequences))
     scratch_offset = (np.cumsum(largest) - largest)[level]
-    tour = PassOrder(
+    order = PassOrder(
         scratch_offset, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64)
     )
-    return frozen_arrays(tour)
+    return frozen_arrays(order)
 
 
 Numbering = TypeVar("Numbering", int, np.ndarray)
@@ -469,8 +469,8 @@ def chunked(
     # Leave enough space before the first chunk that ``base`` is never negative.
     begin = max(whole_rows(trunk.n_sequences), int(before.max(initial=0)))
     first = np.cumsum([begin, *(last - before).tolist()])
-    tour = pass_order_of(entered.parent_part, shapes.sequences[shape])
-    over_chunks = shape, first, first[:-1] - before, *entered, *tour
+    order = pass_order_of(entered.parent_part, shapes.sequences[shape])
+    over_chunks = shape, first, first[:-1] - before, *entered, *order
     return ChunkedForm(trunk, shapes, *frozen_arrays(over_chunks))
 
 

@@ -90,7 +90,11 @@ def steps_of(line: str | Sequence[str]) -> list[str]:
 
 
 @renamed_attributes(
-    left="remaining_weight", way="decisions_on_path", dealt="deal_probability", usual="defaults"
+    left="remaining_weight",
+    way="decisions_on_path",
+    dealt="deal_probability",
+    others_reach="counterfactual_reach",
+    usual="defaults",
 )
 class PublicNodes(ABC):
     """Public nodes of a game of private hands, by number; the root is 0."""
@@ -171,7 +175,7 @@ class PublicNodes(ABC):
         Args:
             node: The node.
             player: The player.
-            own_reaches: As in :meth:`others_reach`.
+            own_reaches: As in :meth:`counterfactual_reach`.
 
         Returns:
             float64 (hands,): the own reach, in card games times the weight in the range.
@@ -179,7 +183,9 @@ class PublicNodes(ABC):
         return own_reaches[player]
 
     @abstractmethod
-    def others_reach(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:
+    def counterfactual_reach(
+        self, node: int, player: int, own_reaches: Sequence[np.ndarray]
+    ) -> np.ndarray:
         """Return the probability with which chance and the others lead to a node.
 
         Args:
@@ -196,7 +202,7 @@ class PublicNodes(ABC):
     @abstractmethod
     def payoffs(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:
         """Return the payoff of a terminal to each hand, in the game's own unit, times the
-        probability :meth:`others_reach`, float64 (hands,)."""
+        probability :meth:`counterfactual_reach`, float64 (hands,)."""
 
     @abstractmethod
     def deal_probability(self, node: int) -> np.ndarray:
@@ -420,7 +426,9 @@ class TabledNodes(PublicNodes):
     def deal_probability(self, node: int) -> np.ndarray:  # noqa: D102
         return self.tables.deal_probability(int(self.tables.weight[self._state(node)]))
 
-    def others_reach(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+    def counterfactual_reach(  # noqa: D102
+        self, node: int, player: int, own_reaches: Sequence[np.ndarray]
+    ) -> np.ndarray:
         return np.moveaxis(self.deal_probability(node), player, 0) @ own_reaches[1 - player]
 
     def payoffs(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102

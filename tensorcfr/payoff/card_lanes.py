@@ -111,11 +111,9 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
             other_hands = lanes[kind_of_board, opponent + 1] - other_first
             same = sames[own_first:]
             list_offset = boards[board, player]
-            n_levels, n_own, n_others = (
-                np.int64(hand_lists[list_offset]),
-                np.int64(hand_lists[list_offset + 1]),
-                hand_lists[list_offset + 2],
-            )
+            n_levels = np.int64(hand_lists[list_offset])
+            n_own = np.int64(hand_lists[list_offset + 1])
+            n_others = hand_lists[list_offset + 2]
             level_counts = hand_lists[list_offset + 3 :]
             own_codes = hand_lists[list_offset + 3 + 2 * n_levels :]
             other_codes = hand_lists[list_offset + 3 + 2 * n_levels + n_own :]
@@ -155,10 +153,8 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
                 three_amounts = kind == TIES_PAY
                 for lane in range(LANES):
                     three_amounts |= amount[0, lane] != -amount[2, lane]
-                next_lines, own_lines = (
-                    _next_lines(prefetch, n_others, opponent_tile),
-                    _next_lines(prefetch, n_own, opponent_tile),
-                )
+                next_lines = _next_lines(prefetch, n_others, opponent_tile)
+                own_lines = _next_lines(prefetch, n_own, opponent_tile)
                 _showdown(
                     reach,
                     level_counts,

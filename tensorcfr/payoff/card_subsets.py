@@ -96,10 +96,8 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
             other_hands = lanes[kind_of_board, opponent + 1] - other_first
             same = sames[own_first:]
             list_offset = boards[board, player]
-            n_levels, n_own = (
-                np.int64(hand_lists[list_offset]),
-                np.int64(hand_lists[list_offset + 1]),
-            )
+            n_levels = np.int64(hand_lists[list_offset])
+            n_own = np.int64(hand_lists[list_offset + 1])
             level_counts = hand_lists[list_offset + 3 :]
             own_codes = hand_lists[list_offset + 3 + 2 * n_levels :]
             other_codes = hand_lists[list_offset + 3 + 2 * n_levels + 2 * n_own :]
@@ -264,10 +262,8 @@ def _pay(code: _Sets) -> None:
         def store_payoff(k: Any) -> None:
             hand, cards = code.wide_hand(args.own_codes, builder.add(own_begin, k))
             address = code.payoff_address(hand, of_floats=True)
-            before, after = (
-                code.load(code.payoff_address(hand, of_floats=False)),
-                opponent_sum(cards, hand),
-            )
+            before = code.load(code.payoff_address(hand, of_floats=False))
+            after = opponent_sum(cards, hand)
             with builder.if_else(args.three_amounts) as (with_three, with_opposite):
                 with with_three:
                     payoff = builder.fmul(code.floats(before), weaker_factor)

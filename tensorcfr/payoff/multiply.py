@@ -136,10 +136,8 @@ def _add_block(part: PayoffBlocks, block: np.ndarray, share: ProductShare) -> No
     own_rank, other_rank = hand_rank[block[MASK + player]], hand_rank[block[MASK + opponent]]
     for begin in range(0, block[COUNT], BLOCK_TILE):
         count = min(BLOCK_TILE, block[COUNT] - begin)
-        own_first, other_first = (
-            block[SEQUENCE + player] + begin,
-            block[SEQUENCE + opponent] + begin,
-        )
+        own_first = block[SEQUENCE + player] + begin
+        other_first = block[SEQUENCE + opponent] + begin
         stride = block[STRIDE + opponent]
         index = programs[2 * block[MATRIX] + player]
         pools = code[index]

@@ -134,10 +134,8 @@ class AgentSolver(RunnableSolver):
             )
             mean = (strategy * q).sum(axis=0)
             np.add.at(value, form.infoset_parent[infosets], mean)
-            reach, scale = (
-                others[infosets.start - begin : infosets.stop - begin],
-                self._scale[infosets],
-            )
+            reach = others[infosets.start - begin : infosets.stop - begin]
+            scale = self._scale[infosets]
             advantage = np.zeros_like(q)
             np.divide((q - mean) * self.game.unit, reach, out=advantage, where=reach > 0.0)
             advantage /= scale

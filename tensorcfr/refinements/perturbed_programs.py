@@ -271,11 +271,9 @@ class _Program:
             Object array (sequences, powers) of fractions; None if the system is not square or is
             singular, or if the basis is not stable.
         """
-        system, least, powers = (
-            self._system(first_basis, second_basis),
-            self.least,
-            self.least.shape[1],
-        )
+        system = self._system(first_basis, second_basis)
+        least = self.least
+        powers = self.least.shape[1]
         if len(system) != len(first_basis) + 1 + len(self.sides[1].infosets):
             return None
         first, second = self.sides

@@ -35,11 +35,9 @@ class ImperfectRecallPasses(RootInfosetPasses):
 
     @staticmethod
     def bounds(game: FlatGame) -> np.ndarray:  # noqa: D102
-        bound, tied, players = (
-            bounds_of(game.form),
-            not_none(game.strategy_classes),
-            range(game.n_players),
-        )
+        bound = bounds_of(game.form)
+        tied = not_none(game.strategy_classes)
+        players = range(game.n_players)
         added = [tied.added(bound, game.form.of_player(player)) for player in players]
         return np.sum(added, axis=0)
 

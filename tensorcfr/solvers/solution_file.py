@@ -199,11 +199,9 @@ def unpack_solution(
             iteration=best_fields["iteration"],
             kind=best_fields["kind"],
         )
-    solver_type, state, problem = (
-        solver_class(algorithm, game),
-        None,
-        Problem(game, algorithm, locks),
-    )
+    solver_type = solver_class(algorithm, game)
+    state = None
+    problem = Problem(game, algorithm, locks)
     if solver_type is not None:
         state_arrays = _StateArrays(taken)
         state = solver_type.restore(problem, state_arrays)

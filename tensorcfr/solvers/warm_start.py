@@ -213,10 +213,8 @@ def regrets_for(
         table = profile.of_part(part)
         for first, actions, lanes in zip(*buckets, strict=True):
             sequences, shape = slice(first, first + actions * lanes), (actions, lanes)
-            sigma, q = (
-                table[STRATEGY, sequences].reshape(shape),
-                table[VALUE, sequences].reshape(shape),
-            )
+            sigma = table[STRATEGY, sequences].reshape(shape)
+            q = table[VALUE, sequences].reshape(shape)
             strategy[base + sequences.start : base + sequences.stop] = sigma.ravel()
             # Norm of the regrets at the bound: sqrt(T |A|) times the range.
             length = np.sqrt(iterations * actions) * np.abs(q).max(axis=0)

@@ -175,7 +175,7 @@ class Blueprint:
             gift = best.max(axis=1) - best[:, action]
             child = nodes.children(decision)[action].node
             own_reaches = [own_reach_of(policy, nodes, child, player) for player in range(2)]
-            reach = nodes.others_reach(child, opponent, own_reaches) * layout.multiplicity
+            reach = nodes.counterfactual_reach(child, opponent, own_reaches) * layout.multiplicity
             is_possible = (layout.lane >= 0) & (reach > 0)
             # Gifts are differences of counterfactual values; divide them by the others' reach, and
             # by the number of merged infosets that they sum.

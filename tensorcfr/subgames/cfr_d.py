@@ -331,11 +331,9 @@ class DecomposedSolver(RunnableSolver):
         assert form.shapes is not None
         values = self._state.root_values[self._entries(c)]
         alternative = values / total if total > 0 else values
-        first, base, end = (
-            int(form.number_offset[c]),
-            int(form.sequence_offset[c]),
-            int(form.number_offset[c + 1]),
-        )
+        first = int(form.number_offset[c])
+        base = int(form.sequence_offset[c])
+        end = int(form.number_offset[c + 1])
         middle = base + int(form.shapes.array(int(form.shape[c]), "player_sequences")[1]) - first
         bounds = (0, middle, end - first)
         chunk_weights = np.zeros(end - first)

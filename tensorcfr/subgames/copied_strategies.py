@@ -156,7 +156,7 @@ def best_values(game: CompiledGame, probabilities: np.ndarray, player: int) -> n
         float64 (hands,): in the game's own unit; NaN for hands that are never dealt.
     """
     nodes = nodes_of(game)
-    share = nodes.others_reach(0, player, [np.ones(len(hands)) for hands in nodes.hands])
+    share = nodes.counterfactual_reach(0, player, [np.ones(len(hands)) for hands in nodes.hands])
     values = ProfileValues(game.chunks, Numbers(probabilities, None, probabilities), None)
     first = nodes.layout(0).numbers(np.arange(len(share)))[:, 0]
     best = values.at(first).best * game.unit

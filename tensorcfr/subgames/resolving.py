@@ -131,8 +131,7 @@ Resolvable = Annotated[
 ITERATIONS = 1000
 """Default number of iterations on each subgame."""
 REFINED = {"floor": 0.1, "floor_fall": 1.0}
-"""Options of the default algorithm in the gadget of ``resolve``; measured by
-``scripts/gadgets.py``."""
+"""Options of the default algorithm in the gadget of ``resolve``; measured in docs/subgames.md."""
 
 
 @renamed_parameters(at="public_nodes")
@@ -365,10 +364,8 @@ def _composed(
     for spot, subgame in zip(spots, solved, strict=True):
         policy, steps, part_hands = subgame.followed
         hands = [(np.arange(len(numbers)), numbers) for numbers in part_hands]
-        source_node, target_node = (
-            nodes_of(policy.game).find_node(steps),
-            nodes.find_node(spot.steps),
-        )
+        source_node = nodes_of(policy.game).find_node(steps)
+        target_node = nodes.find_node(spot.steps)
         copy_strategies(
             policy, source_node or 0, nodes, target_node or 0, hands, probabilities, subgame.player
         )

@@ -127,10 +127,8 @@ class CardHandNodes(HandNodes):
         Each group has its name, its number of hands, their probability, their remaining weight, and
         means of ``numbers`` weighted by probability.
         """
-        reach, remaining = (
-            joint[player][hands],
-            self.nodes.remaining_weight(node, player, own_reaches)[hands],
-        )
+        reach = joint[player][hands]
+        remaining = self.nodes.remaining_weight(node, player, own_reaches)[hands]
         grouped = {}
         for grouping, groups in self._groups_on(player, self.nodes.cards(node)).items():
             of_hand = groups.of_hand[hands]

@@ -403,7 +403,7 @@ class HandNodes(Nodes):
         """Return, for each player, float64 (hands,): probability of holding a hand and reaching a
         node."""
         return [
-            reach * self.nodes.others_reach(node, player, own_reaches)
+            reach * self.nodes.counterfactual_reach(node, player, own_reaches)
             for player, reach in enumerate(own_reaches)
         ]
 
@@ -416,7 +416,9 @@ class HandNodes(Nodes):
         deal, and its remaining weight.
         """
         nodes, total = self.nodes, float(joint[0].sum())
-        dealt = nodes.others_reach(0, player, [np.ones(len(hands)) for hands in nodes.hands])
+        dealt = nodes.counterfactual_reach(
+            0, player, [np.ones(len(hands)) for hands in nodes.hands]
+        )
         names, order = nodes.shown(player)
         order = self._listed(node, player, order, joint)
         remaining = nodes.remaining_weight(node, player, own_reaches)

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule
-from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LCFR, LP, find_algorithm, from_dict
+from tensorcfr.algorithms import (
+    CFR,
+    CFR_D,
+    CFR_PLUS,
+    DCFR,
+    EXTERNAL_SAMPLING,
+    LCFR,
+    LP,
+    find_algorithm,
+    from_dict,
+)
 from tensorcfr.errors import OldFileError
 
 
@@ -50,6 +60,15 @@ def test_records_of_files_that_played_against_averages_are_refused() -> None:
     assert from_dict({**CFR.to_dict(), "against": "current"}) == CFR
     with pytest.raises(OldFileError, match=r"against='average'.*load it with tensorcfr 0\.16\.0"):
         from_dict({**CFR.to_dict(), "against": "average"})
+    # The variant of another record is a record of its own.
+    for record in (EXTERNAL_SAMPLING, CFR_D):
+        values = record.to_dict()
+        old = {**values, "variant": {**values["variant"], "against": "current"}}
+        assert from_dict(record.updated(old)) == record
+        assert record.updated(old) == values
+        old["variant"]["against"] = "average"
+        with pytest.raises(OldFileError, match="against='average'"):
+            record.updated(old)
 
 
 def test_weights_of_iterations() -> None:

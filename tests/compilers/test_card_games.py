@@ -166,7 +166,7 @@ def test_the_probabilities_of_all_boards_of_a_line_sum_to_one(ranks: int, width:
         node, line = todo.pop()
         for player, hands in enumerate(game.nodes.hands):
             everything = [np.ones(len(own)) for own in game.nodes.hands]
-            met = game.nodes.others_reach(node, player, everything)
+            met = game.nodes.counterfactual_reach(node, player, everything)
             assert met.shape == (len(hands),)
             total[player, line] = total.get((player, line), 0.0) + float(met.sum())
         for after, label in game.nodes.children(node):

@@ -288,7 +288,7 @@ def test_a_hand_that_some_cards_rule_out() -> None:
     nodes = not_none(game.nodes)
     at, own = not_none(nodes.find_node("check check 2c")), [np.ones(2), np.ones(1)]
     names = list(nodes.hands[0])
-    reach = nodes.others_reach(at, 0, own)[[names.index("KdKc"), names.index("AsAh")]]
+    reach = nodes.counterfactual_reach(at, 0, own)[[names.index("KdKc"), names.index("AsAh")]]
     assert 0.0 < reach[0] < 1e-10 * reach[1]
 
 

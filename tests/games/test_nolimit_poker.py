@@ -110,7 +110,7 @@ def test_chosen_flops_are_drawn_before_the_hands() -> None:
     ones = [np.ones(len(hands)) for hands in rules.hands]
     for node, both in ((0, by_hand.prior), (line, shares)):
         for player in range(2):
-            reach = nodes.others_reach(node, player, ones)
+            reach = nodes.counterfactual_reach(node, player, ones)
             np.testing.assert_allclose(reach, both.sum(axis=1 - player), rtol=0, atol=1e-15)
 
 

@@ -23,7 +23,7 @@ from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.errors import FormatError
 from tensorcfr.formats import parse_spot, read_spot_options, save_spot, spot_text
 from tensorcfr.games.omaha import Omaha, read_range
-from tensorcfr.games.omaha import omaha_groups as omaha_groups
+from tensorcfr.games.poker import omaha_groups as omaha_groups
 from tensorcfr.games.poker.deck import read_cards
 from tensorcfr.games.poker.omaha_ranges import every_hand
 from tensorcfr.games.poker.omaha_strength import omaha_strengths

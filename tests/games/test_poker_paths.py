@@ -1,4 +1,4 @@
-"""The modules of poker under the paths of hold'em and Omaha."""
+"""The modules of poker under the paths that they had in version 0.16.0."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import tensorcfr.games
 @pytest.mark.parametrize(
     ("path", "module"),
     [
-        ("holdem.deck", "deck"),
+        ("holdem.ranges", "ranges"),
         ("holdem.flops", "flops"),
         ("holdem.spot", "spot"),
-        ("omaha.omaha_ranges", "omaha_ranges"),
     ],
 )
 def test_a_module_of_poker_has_two_paths(path: str, module: str) -> None:

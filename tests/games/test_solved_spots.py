@@ -189,7 +189,9 @@ def test_values_of_both_players_on_a_turn(which: str, line: str) -> None:
     solution, shown = solved(which)
     node = shown.nodes.find_line(line)
     found, own = shown.values(line), [shown._values.own_reaches(node)[one] for one in range(2)]
-    joint = [reach * shown.nodes.others_reach(node, one, own) for one, reach in enumerate(own)]
+    joint = [
+        reach * shown.nodes.counterfactual_reach(node, one, own) for one, reach in enumerate(own)
+    ]
     assert joint[0].sum() == pytest.approx(joint[1].sum(), rel=1e-9)
     total = [float(w @ np.nan_to_num(v)) for w, v in zip(joint, found, strict=True)]
     assert abs(total[0]) > 1e-3 * joint[0].sum()

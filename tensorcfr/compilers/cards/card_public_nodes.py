@@ -331,7 +331,9 @@ class CardNodes(PublicNodes):
         """Count the cards that are still to be dealt."""
         return sum(self.betting.deals[int(self.betting.round[self.at(node)[0]]) :])
 
-    def others_reach(self, node: int, player: int, own_reach: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+    def counterfactual_reach(  # noqa: D102
+        self, node: int, player: int, own_reach: Sequence[np.ndarray]
+    ) -> np.ndarray:
         disjoint = self.opponent_weight(
             node, player, self.remaining_weight(node, 1 - player, own_reach)
         )

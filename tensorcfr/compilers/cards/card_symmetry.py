@@ -213,10 +213,8 @@ def _check(rules: CardGame, name: str, boards: tuple[RoundBoards, ...], symmetry
     for number, permutation in enumerate(symmetry.cards[1:], start=1):
         # A large prime spreads the checked boards over all boards.
         dealt = last[(number * 7919) % len(last)]
-        before, after = (
-            (*rules.board, *dealt.tolist()),
-            (*rules.board, *permutation[dealt].tolist()),
-        )
+        before = (*rules.board, *dealt.tolist())
+        after = (*rules.board, *permutation[dealt].tolist())
         for player in range(2):
             live = np.flatnonzero(without(rules.hands[player], dealt))
             hands = rules.hands[player][live]

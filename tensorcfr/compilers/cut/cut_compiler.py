@@ -185,10 +185,8 @@ def _from_tree(
         return None if node < 0 else path_to(quotient.tree, node)[1]
 
     def multiplicity(node: int, player: int) -> np.ndarray:
-        merged, probability = (
-            quotient.tree,
-            tree.deal_probability(int(tree.weight[node])).sum(axis=1 - player),
-        )
+        merged = quotient.tree
+        probability = tree.deal_probability(int(tree.weight[node])).sum(axis=1 - player)
         # The probability of the merged infoset, divided by the infoset's own: the number of equally
         # likely infosets that are merged into it.
         weight = int(merged.weight[quotient.node[node]])

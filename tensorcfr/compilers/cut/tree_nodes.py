@@ -34,7 +34,7 @@ class TreeNodes(TabledNodes):
             takes the states on the path, the root first, and the number of the child at each edge.
             It returns the numbers of the children, or None if the decision is not in that game.
         hand: int64 (hands,) for each player: the hand in the cut game for each hand.
-        stands_for: Function from a state and a player to :attr:`NodeLayout.multiplicity`.
+        multiplicity: Function from a state and a player to :attr:`NodeLayout.multiplicity`.
         cut: The game in chunks.
         own_label: Function that makes labels; None if labels are hand and public label, joined, and
             can be split again.
@@ -162,10 +162,8 @@ class TreeNodes(TabledNodes):
         states, child_numbers = self._path_to(node)
         player = int(self.tables.player[states[-1]])
         actions, _ = self._children(states[-1])
-        is_possible, steps = (
-            self._possible_hands(states[-1], player),
-            self._steps(states, child_numbers),
-        )
+        is_possible = self._possible_hands(states[-1], player)
+        steps = self._steps(states, child_numbers)
         if steps is None:
             empty = int(self._cut.form.trunk.player_sequences[player])
             lane = np.where(is_possible, 0, -1)

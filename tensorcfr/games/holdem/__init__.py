@@ -24,9 +24,9 @@ __all__ = [
     "read_sizes",
 ]
 
-_MODULES = "betting betting_rows bunching deck flops groups ranges runouts sizes spot strength"
+_MODULES = "betting flops groups ranges runouts sizes spot strength"
 for _name in _MODULES.split():
-    # ``tensorcfr.games.holdem.deck`` stays the name of a module that can be imported.
+    # ``tensorcfr.games.holdem.ranges`` stays the name of a module that can be imported.
     _module = import_module(f"..poker.{_name}", __name__)
     globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _module
 

@@ -223,10 +223,8 @@ class Bunching:
             second_factors = self._fit_factors(
                 second, marginals[1], (approximation.T * (weights[0] * first_factors)).sum(axis=1)
             )
-        error, pair_weights = (
-            np.abs(np.outer(first_factors, second_factors) * approximation - exact),
-            np.outer(*weights),
-        )
+        error = np.abs(np.outer(first_factors, second_factors) * approximation - exact)
+        pair_weights = np.outer(*weights)
         mean_error = float((pair_weights * error).sum() / (pair_weights * exact).sum())
         possible = exact > 0.0
         largest_error = float((error[possible] / exact[possible]).max())
