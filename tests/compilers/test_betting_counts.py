@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
+from itertools import combinations
+from math import factorial, prod
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -246,6 +249,30 @@ def test_a_file_that_names_too_much_betting_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=r"lines of more than|public nodes\) needs") as refused:
             load_game(forged, memory_limit=LIMIT)
         assert game == "holdem" or isinstance(refused.value, FileSizeError)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_boards_that_leave_a_hand(seed: int) -> None:
+    """Infosets are pairs of a hand and a board that leave the other player some hand.
+
+    They are counted in closed form, except for boards that share a card with all hands.
+    """
+    rng = np.random.default_rng(seed)
+    cards, width, deals = int(rng.integers(6, 11)), int(rng.integers(1, 4)), ((1,), (2, 1), (1, 1))
+    every = np.array(list(combinations(range(cards), width)))
+    hands = [every[rng.permutation(len(every))[: rng.integers(1, 6)]] for _ in range(2)]
+    rules: Any = SimpleNamespace(cards=range(cards), free=np.arange(cards), boards=None)
+    rules.hands = hands
+    dealt = deals[seed % 3]
+    for player in range(2):
+        pairs = sum(
+            not set(board) & set(hand)
+            and any(not (set(board) | set(hand)) & set(other) for other in hands[1 - player])
+            for board in combinations(range(cards), sum(dealt))
+            for hand in hands[player]
+        )
+        orders = factorial(sum(dealt)) // prod(map(factorial, dealt))
+        assert counting._possible(rules, dealt, player) == orders * pairs
 
 
 WIDE = "22+,A2s+,K2s+,Q4s+,J6s+,T6s+,A2o+,K8o+,Q9o+,J9o+,T9o"

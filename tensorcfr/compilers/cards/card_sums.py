@@ -111,15 +111,19 @@ def opponent_weight(rules: CardGame | Weighted, player: int) -> np.ndarray:
     """Sum the weights of the other player's hands without a common card, float64 (hands,)."""
     opponent = 1 - player
     weight = rules.weights[opponent]
-    by_card = sums_by_card(rules, opponent, weight)
-    hands = rules.hands[player]
+    # Sets of cards are counted in tables, which are small if they leave out cards of no hand.
+    is_used = np.zeros(len(rules.cards), dtype=bool)
+    for hands in rules.hands:
+        is_used[hands] = True
+    label, cards = np.cumsum(is_used) - 1, int(is_used.sum())
+    hands, opponent_hands = label[rules.hands[player]], label[rules.hands[opponent]]
+    by_card = sums_by_card(rules, opponent, weight)[is_used]
     disjoint: np.ndarray = weight.sum() - by_card[hands].sum(axis=1)
-    cards = len(rules.cards)
     # Inclusion and exclusion: a hand that shares two cards was subtracted twice above, so sums over
     # pairs of cards add it back, and so on.
     for size in range(2, hands.shape[1] + 1):
         by_set = np.zeros(comb(cards, size))
-        for numbers in numbers_of_sets(rules.hands[opponent], size, cards):
+        for numbers in numbers_of_sets(opponent_hands, size, cards):
             by_set += np.bincount(numbers, weight, minlength=len(by_set))
         for numbers in numbers_of_sets(hands, size, cards):
             disjoint += (-1) ** size * by_set[numbers]

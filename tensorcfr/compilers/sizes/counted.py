@@ -502,23 +502,30 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
     """Count pairs of a board after ``deals`` and a hand of a player that some hand of the other
     player allows."""
     hands, r = rules.hands, sum(deals)
-    allowed = opponent_weight(
-        Weighted(rules, [np.ones(len(player_hands)) for player_hands in hands]), player
-    )
-    ones = np.ones(len(hands[1 - player]))
+    ones = [np.ones(len(player_hands)) for player_hands in hands]
     if rules.boards and deals:
         after = len(rules.free) - deals[0] - hands[0].shape[1]
         fitting = sum(int(without(hands[player], np.array(cards)).sum()) for cards in rules.boards)
         return fitting * ways(after, deals[1:])
-    if allowed.min(initial=np.inf) > r * sums_by_card(rules, 1 - player, ones).max():
-        # Cards on the board cannot take all hands from the other player.
-        return len(allowed) * ways(len(rules.free) - hands[0].shape[1], deals)
-    total = 0
+    allowed = opponent_weight(Weighted(rules, ones), player)
+    is_allowed = allowed > 0
+    total = int(is_allowed.sum()) * ways(len(rules.free) - hands[0].shape[1], deals)
+    if not total or not r:
+        return total
+    # Subtract the boards that share a card with every remaining hand of the other player.  Few
+    # boards can: the hands with each of their cards must together be as many as those that remain.
+    by_card = sums_by_card(rules, 1 - player, ones[1 - player])
+    fewest = allowed[is_allowed].min()
+    if r * by_card.max() < fewest:
+        return total
+    blocked = 0
     # The order of the cards does not matter, so count sets of cards, and multiply by their orders
     # below.
-    for dealt in combinations(rules.free, r):
-        live = [without(player_hands, np.array(dealt)).astype(np.float64) for player_hands in hands]
-        total += int(
-            ((opponent_weight(Weighted(rules, live), player) > 0) & (live[player] > 0)).sum()
-        )
-    return total * factorial(r) // prod(map(factorial, deals))
+    for board in combinations(rules.free, r):
+        cards = np.array(board)
+        if by_card[cards].sum() < fewest:
+            continue
+        live = [without(player_hands, cards).astype(np.float64) for player_hands in hands]
+        remaining = opponent_weight(Weighted(rules, live), player)
+        blocked += int(((remaining <= 0) & (live[player] > 0) & is_allowed).sum())
+    return total - blocked * factorial(r) // prod(map(factorial, deals))
