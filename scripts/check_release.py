@@ -52,7 +52,8 @@ IN_SDIST = (
 
 def main() -> None:
     """Build, look, install, test."""
-    version = re.search(r'__version__ = "(.+)"', (ROOT / "tensorcfr" / "__init__.py").read_text())
+    source = (ROOT / "tensorcfr" / "_util" / "version.py").read_text()
+    version = re.search(r'__version__ = "(.+)"', source)
     if version is None or not (OLD_FILES / f"{version[1]}.zip").exists():
         sys.exit(
             "write the files of this version: python -m scripts.old_files tests/data/old_files"

@@ -15,6 +15,7 @@ reaches and updates the average strategy.  :mod:`tensorcfr.kernels` describes th
 
 from typing import TYPE_CHECKING, Any
 
+from ._util.version import __version__ as __version__
 from .algorithms import ALGORITHMS, Algorithm, register
 from .compilers import compile_game
 from .errors import GameError, MemoryLimitError
@@ -90,7 +91,6 @@ __all__ = [
     "subgame",
     "team_game",
 ]
-__version__ = "0.16.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 import numba
 import numpy as np
+
+from .version import __version__
 
 
 @cache
@@ -23,7 +24,7 @@ def machine() -> str:
 def versions() -> str:
     """Return the versions: ``"tensorcfr 0.1.0, Python 3.11.7, numpy 2.4.6, numba 0.68.1"``."""
     return (
-        f"tensorcfr {version('tensorcfr')}, Python {platform.python_version()}, "
+        f"tensorcfr {__version__}, Python {platform.python_version()}, "
         f"numpy {np.__version__}, numba {numba.__version__}"
     )
 

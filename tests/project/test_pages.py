@@ -287,7 +287,7 @@ def test_the_version_is_said_once() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert project["project"]["dynamic"] == ["version"]
     assert project["tool"]["setuptools"]["dynamic"] == {
-        "version": {"attr": "tensorcfr.__version__"}
+        "version": {"attr": "tensorcfr._util.version.__version__"}
     }
     found = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
     assert found is not None
