@@ -36,6 +36,8 @@ DEFAULT = "paced-cfr+"
 AVERAGES = (0, 1, 2, 4)
 """Other exponents of the average.  The default's iterates do not depend on it, so the best of all
 averages bounds from below how well any of them, or a choice between them, could do."""
+BEST_AVERAGE = "best of five averages"
+A_THIRD = "best of these at a third of the iterations"
 ROUNDING = 1e-10
 """Exploitabilities below it, over the range of payoffs, count as equal."""
 
@@ -212,10 +214,24 @@ def measure(version: str) -> None:
 def add_best_average(numbers: dict[tuple[str, str], dict[str, list[float]]]) -> None:
     """Replace the default's other averages by the best of all its averages at each mark."""
     version = max(version for _, version in numbers)
-    averages = [numbers.pop((f"{DEFAULT} t^{power}", version)) for power in AVERAGES]
-    averages.append(numbers[DEFAULT, version])
-    numbers[DEFAULT, f"{version}, best of five averages"] = {
+    averages = [numbers.pop((f"`{DEFAULT} t^{power}`", version)) for power in AVERAGES]
+    averages.append(numbers[f"`{DEFAULT}`", version])
+    numbers[f"`{DEFAULT}`", f"{version}, {BEST_AVERAGE}"] = {
         name: np.min([curves[name] for curves in averages], axis=0).tolist() for name in averages[0]
+    }
+
+
+def add_a_third(numbers: dict[tuple[str, str], dict[str, list[float]]]) -> None:
+    """Add the best of all algorithms at each mark, each with the iterations of the mark before.
+
+    These are a third of the mark's iterations.  So much, at most, gets each algorithm of three that
+    run in turn.
+    """
+    curves = [own for (_, by), own in numbers.items() if not by or by.endswith(BEST_AVERAGE)]
+    numbers[A_THIRD, ""] = {
+        name: [best[0], *best[:-1]]
+        for name in curves[0]
+        for best in [np.min([own[name] for own in curves], axis=0).tolist()]
     }
 
 
@@ -223,22 +239,24 @@ def write() -> None:
     """Write the table of the page."""
     numbers: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in read_rows(RESULTS):
-        own = numbers.setdefault((row["algorithm"], row["version"]), {})
+        own = numbers.setdefault((f"`{row['algorithm']}`", row["version"]), {})
         own[row["game"]] = [max(float(row[str(mark)]), ROUNDING) for mark in MARKS]
     add_best_average(numbers)
+    add_a_third(numbers)
     order = [name for name, _ in games()]
     body = []
     for half, title in enumerate(("to choose on", "to judge on")):
-        names = [name for name in order[half::2] if name in numbers[RIVALS[0], ""]]
+        names = [name for name in order[half::2] if name in numbers[f"`{RIVALS[0]}`", ""]]
         best = {
-            name: np.min([numbers[rival, ""][name] for rival in RIVALS], axis=0) for name in names
+            name: np.min([numbers[f"`{rival}`", ""][name] for rival in RIVALS], axis=0)
+            for name in names
         }
         for (algorithm, version), own in sorted(numbers.items(), reverse=True):
             ratios = np.array([own[name] / best[name] for name in names])[:, 1:]
             rises = np.array([max(own[name] / np.minimum.accumulate(own[name])) for name in names])
             body.append(
                 [
-                    " ".join(filter(None, (f"`{algorithm}`", version, title))),
+                    " ".join(filter(None, (algorithm, version, title))),
                     ", ".join(f"{ratio:.2g}" for ratio in np.median(ratios, axis=0)),
                     ", ".join(map(str, (ratios > 3).sum(axis=0))),
                     f"{ratios.max():.2g}",

@@ -12,7 +12,7 @@ import pytest
 
 from support.card_games import RandomCards
 from support.command_line import printed
-from support.equality import EARLY_MARKS, as_game, assert_equal, rounding
+from support.equality import as_game, assert_equal, rounding
 from support.every_function import differences
 from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
@@ -166,7 +166,7 @@ def test_strategies_equal_the_reference() -> None:
     spot = make_spot(**TURN | {"ranges": ("AsAh,JsTs", "KsKh,8s7s"), "bets": "a"})
     solver = Solver(compile_game(spot), algorithm, precision="float64")
     reference = ReferenceCFR(as_game(HandByHand(spot)), **options)
-    assert_equal(solver, reference, EARLY_MARKS, partial(rounding, reference.tree, options))
+    assert_equal(solver, reference, (1, 2, 4), partial(rounding, reference.tree, options))
 
 
 def test_the_same_with_and_without_merged_suits_and_in_every_form() -> None:
