@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 from dataclasses import dataclass, field
 from errno import EEXIST
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Annotated, Any, BinaryIO
 
 from .._util import html
 from .._util.argument_checks import Flag, Limit, Where, checked
+from .._util.files import replacing
 from .._util.renamed import renamed_attributes
 from ..algorithms import Record
 from ..evaluation import CorrelatedPlan, Evaluation
@@ -310,6 +312,39 @@ class Solution(_Evaluated):
         if target.exists() and not force:
             raise FileExistsError(EEXIST, "the file exists; force=True replaces it", str(target))
         return write_arrays(path, *pack_solution(self))
+
+    @checked()
+    def certify(
+        self,
+        path: Annotated[str | Path, Where()],
+        *,
+        force: Annotated[bool, Flag()] = False,
+    ) -> Path:
+        """Write a certificate: the strategies, with intervals for values and exploitability that an
+        independent program of one file proves, ``tensorcfr/formats/checker.py``.
+
+        Args:
+            path: The file, a JSON text.
+            force: True if an existing file is replaced; otherwise it is refused.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            ValueError: The checker has no rules of this game, and the game is not flat; or it does
+                not prove the claims.
+            FileExistsError: The file exists, and ``force`` is False.
+            OSError: The file cannot be written.
+        """
+        from .certificate import certificate_of
+
+        target = Path(path)
+        if target.exists() and not force:
+            raise FileExistsError(EEXIST, "the file exists; force=True replaces it", str(target))
+        text = json.dumps(certificate_of(self), ensure_ascii=False, indent=1)
+        with replacing(target) as file:
+            file.write(text.encode())
+        return target
 
     @classmethod
     @checked()

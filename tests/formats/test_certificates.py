@@ -1,0 +1,275 @@
+"""Certificates are proven by a program of one file, and forged ones are refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from copy import deepcopy
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.random_games import random_game
+from tensorcfr import Solution, compile_game, evaluate, solve
+from tensorcfr.formats import checker
+from tensorcfr.formats.checker import CertificateError, check
+
+PROGRAM = Path(checker.__file__)
+Content = dict[str, Any]
+
+SOLVED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "kuhn": ("kuhn", {}, {}),
+    "five cards": ("kuhn", {"cards": 5}, {"algorithm": "cfr"}),
+    "three players": ("kuhn", {"players": 3}, {"algorithm": "cfr"}),
+    "one-card poker": ("one_card_poker", {"cards": 15}, {}),
+    "leduc": ("leduc", {}, {}),
+    "leduc, float32": ("leduc", {"ranks": 2}, {"algorithm": "cfr+", "precision": "float32"}),
+    "leduc, 16 bits": ("leduc", {"cut": 1}, {"algorithm": "dcfr", "precision": "int16"}),
+    "leduc, not merged": ("leduc", {"ranks": 2, "symmetry": False}, {}),
+    "leduc, two players named": ("leduc", {"ranks": 2, "players": 2}, {}),
+    "leduc, other bets": ("leduc", {"ranks": 4, "bets": (1, 3), "raise_cap": 3}, {}),
+    "nl_leduc": ("nl_leduc", {"stack": 5}, {}),
+    "nl_leduc, all in at once": ("nl_leduc", {"stack": 2, "ante": 2}, {"algorithm": "cfr"}),
+    "liar's dice": ("liars_dice", {"faces": 3}, {}),
+    "liar's dice, not wild": ("liars_dice", {"faces": 3, "wild": False}, {}),
+    "bluff": ("bluff", {"dice": (2, 1), "faces": 3}, {}),
+    "goofspiel": ("goofspiel", {}, {}),
+    "goofspiel, random": (
+        *("goofspiel", {"cards": 3, "prizes": "random", "imperfect_information": False}),
+        {"algorithm": "external_sampling", "seed": 1},
+    ),
+    "goofspiel, differences": (
+        *("goofspiel", {"prizes": "ascending", "payoff": "point_difference"}),
+        {},
+    ),
+    "goofspiel, points": (
+        "goofspiel",
+        {"cards": 3, "payoff": "total_points"},
+        {"algorithm": "cfr"},
+    ),
+    "matrix": ("biased_rock_paper_scissors", {}, {}),
+    "general sum": ("prisoners_dilemma", {}, {"algorithm": "cfr"}),
+    "outcomes sampled": ("kuhn", {}, {"algorithm": "outcome_sampling", "seed": 1}),
+}
+
+
+def solved(name: str) -> Solution:
+    game, parameters, options = SOLVED[name]
+    return solve(compile_game(game, **parameters), iters=20, **options)
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_the_proven_intervals_hold_the_numbers(name: str, tmp_path: Path) -> None:
+    """They are as narrow as the claims must be: 1e-12 of the range of the utilities."""
+    solution = solved(name)
+    path = solution.certify(tmp_path / "file.cert")
+    content = json.loads(path.read_text())
+    proven, found = check(content), evaluate(solution.game, solution.policy)
+    size = float(np.ptp(solution.game.utilities))
+    numbers = {"exploitability": found.exploitability}
+    for player in range(solution.game.n_players):
+        numbers[f"value {player}"] = found.values[player]
+        numbers[f"best response {player}"] = found.best_responses[player]
+    assert proven.keys() == numbers.keys()
+    for key, (low, high) in proven.items():
+        assert 0 <= high - low <= 1e-12 * size
+        assert float(low) == pytest.approx(numbers[key], abs=1e-12 * size)
+    known = content["game"]["name"]
+    assert known == SOLVED[name][0] or known == "efg"
+
+
+def test_random_trees(tmp_path: Path) -> None:
+    """Games of the user are proven as trees."""
+    for seed in range(5):
+        solution = solve(compile_game(random_game(seed)), "cfr", iters=5)
+        content = json.loads(solution.certify(tmp_path / f"{seed}").read_text())
+        found = evaluate(solution.game, solution.policy)
+        low, high = check(content)["exploitability"]
+        assert low == high
+        assert float(low) == pytest.approx(found.exploitability, abs=1e-12)
+
+
+def test_fractions_and_the_program_alone(tmp_path: Path) -> None:
+    """An exact equilibrium is proven in fractions, by a program without the package."""
+    pytest.importorskip("flint")
+    solution = solve(compile_game("kuhn"), target=0)
+    path = solution.certify(tmp_path / "kuhn.cert")
+    assert check(json.loads(path.read_text()))["value 0"] == (Fraction(-1, 18),) * 2
+    with pytest.raises(FileExistsError, match="force=True replaces it"):
+        solution.certify(path)
+    assert run(path).stdout.splitlines()[:2] == [
+        "exploitability: exactly 0",
+        "value 0: exactly -1/18",
+    ]
+    text = path.read_text()
+    path.write_text(text.replace("-1/18", "-1/17", 2))
+    assert "refused: value 0 is claimed to be" in run(path).stderr
+    path.write_text(text[:-9])
+    assert "refused: " in run(path).stderr
+    # What it imports has no part of the package.
+    modules = set(re.findall(r"^(?:import|from) (\w+)", PROGRAM.read_text(), re.MULTILINE))
+    assert modules - {"numpy"} <= sys.stdlib_module_names
+
+
+def run(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, PROGRAM, path], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc, float32", "liar's dice", "bluff"])
+def test_floats_and_their_bounds_enclose_the_fractions(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = certificate(name)
+    exact = check(content)
+    monkeypatch.setattr(checker, "EXACT_HANDS", 0)
+    for key, (low, high) in check(content).items():
+        assert low < exact[key][0] == exact[key][1] < high
+
+
+@cache
+def certificate(name: str) -> Content:
+    from tensorcfr.solvers.certificate import certificate_of
+
+    content: Content = json.loads(json.dumps(certificate_of(solved(name))))
+    return content
+
+
+def signed(content: Content) -> Content:
+    """Forge the digest of the strategies, too."""
+    rows = content["strategies"]
+    content["digest"] = checker.digest_of({label: row.values() for label, row in rows.items()})
+    return content
+
+
+def digits(content: Content) -> None:
+    row = content["strategies"]["Q"]
+    row["pass"] = row["pass"][:13] + str(9 - int(row["pass"][13])) + row["pass"][14:]
+
+
+def swapped(content: Content) -> None:
+    rows = content["strategies"]
+    rows["J"], rows["K"] = rows["K"], rows["J"]
+    signed(content)
+
+
+def missing(content: Content) -> None:
+    del content["strategies"]["Kpb"]
+    signed(content)
+
+
+def more(content: Content) -> None:
+    content["strategies"]["A"] = {"pass": "1.0", "bet": "0.0"}
+    signed(content)
+
+
+def better(key: str, by: float) -> Callable[[Content], None]:
+    def forge(content: Content) -> None:
+        content["claims"][key] = [repr(float(end) + by) for end in content["claims"][key]]
+
+    return forge
+
+
+def rows(**numbers: str) -> Callable[[Content], None]:
+    def forge(content: Content) -> None:
+        content["strategies"]["Q"] = numbers
+        signed(content)
+
+    return forge
+
+
+def rules(**entries: Any) -> Callable[[Content], None]:
+    def forge(content: Content) -> None:
+        content["game"].update(entries)
+
+    return forge
+
+
+def payoffs(content: Content) -> None:
+    text = content["game"]["parameters"]["text"]
+    content["game"]["parameters"]["text"] = text.replace("{ -50, 50 }", "{ -49, 50 }")
+    assert content["game"]["parameters"]["text"] != text
+
+
+def cut(content: Content) -> None:
+    content["game"]["parameters"]["text"] = content["game"]["parameters"]["text"][:-40]
+
+
+FORGED: dict[str, tuple[str, Callable[[Content], Any], str]] = {
+    "a probability in its 12th digit": ("kuhn", digits, "not those of the digest"),
+    "labels swapped": ("kuhn", swapped, "is claimed to be from"),
+    "an infoset is missing": ("kuhn", missing, "'Kpb' must have the actions .*, not \\[\\]"),
+    "an infoset too many": ("kuhn", more, "the game has no infoset 'A'"),
+    "a better value": ("kuhn", better("value 0", 1e-9), "value 0 is claimed to be"),
+    "a lower exploitability": (
+        "kuhn",
+        better("exploitability", -1e-9),
+        "exploitability is claimed",
+    ),
+    "a better response": ("leduc", better("best response 1", 1e-6), "best response 1 is claimed"),
+    "no claim": ("kuhn", lambda content: content["claims"].pop("value 1"), "the claims must be"),
+    "a claim that is no number": (
+        *("kuhn", lambda content: content["claims"].update({"value 0": ["nan", "0"]})),
+        "damaged: ValueError",
+    ),
+    "another deck": ("kuhn", rules(parameters={"cards": 4}), "the infoset 'T' must have"),
+    "other bets": ("leduc", rules(parameters={"bets": [2, 5]}), "is claimed to be"),
+    "other payoffs": ("matrix", payoffs, "is claimed to be"),
+    "a tree that ends early": ("matrix", cut, "damaged"),
+    "rules that are unknown": ("kuhn", rules(name="chess"), "does not know the rules of 'chess'"),
+    "parameters that are unknown": ("kuhn", rules(parameters={"x": 1}), "damaged: TypeError"),
+    "another digest of the game": ("kuhn", rules(digest="0" * 64), "the game's digest"),
+    "a negative probability": (
+        "kuhn",
+        rows(**{"pass": "1.5", "bet": "-0.5"}),
+        "these are not probabilities",
+    ),
+    "probabilities above 1": (
+        "kuhn",
+        rows(**{"pass": "0.75", "bet": "0.5"}),
+        "these are not probabilities",
+    ),
+    "no number": ("kuhn", rows(**{"pass": "nan", "bet": "0.5"}), "damaged: ValueError"),
+    "a division by zero": ("kuhn", rows(**{"pass": "1/0", "bet": "0.5"}), "damaged: ZeroDivision"),
+    "actions in another order": (
+        "kuhn",
+        rows(bet="0.5", **{"pass": "0.5"}),
+        "must have the actions",
+    ),
+    "another version": ("kuhn", lambda content: content.update(format="2"), "the format is '2'"),
+    "an entry too many": ("kuhn", lambda content: content.update(x=1), "damaged: TypeError"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_certificates_are_refused(name: str) -> None:
+    game, forge, reason = FORGED[name]
+    content = deepcopy(certificate(game))
+    check(content)
+    forge(content)
+    with pytest.raises(CertificateError, match=reason):
+        check(content)
+
+
+def test_rules_under_the_name_of_others(tmp_path: Path) -> None:
+    """A game of the user with the name of a built-in one is proven as the tree that it is."""
+    game = compile_game("biased_rock_paper_scissors")
+    solution = solve(game, "cfr", iters=5)
+    object.__setattr__(game, "name", "kuhn")
+    content = json.loads(solution.certify(tmp_path / "a").read_text())
+    assert content["game"]["name"] == "efg"
+
+
+def test_a_game_that_is_too_large(tmp_path: Path) -> None:
+    spot = {"board": "Td9d6hQd3c", "ranges": ("AhAs,KdKc", "QsQh,8h8s"), "pot": 100, "stacks": 150}
+    solution = solve(compile_game("holdem", **spot), iters=2)
+    with pytest.raises(ValueError, match="a certificate of rules that the checker lacks"):
+        solution.certify(tmp_path / "a")
