@@ -29,13 +29,13 @@ from .solver_state import State, strategies_from_weights
 
 
 class RootInfosetPasses(Passes):
-    """Iterations over a flat form; a subclass passes values and reaches over the game itself.
+    """Iterations over a form of root infosets; a subclass passes values and reaches over the game.
 
     Args:
         game: The game.
-        form: Its flat form.
+        form: Its form of root infosets.
         record: The variant of CFR.
-        state: The arrays of the state, over the flat form.
+        state: The arrays of the state, over that form.
         scale: Scales of the ties, as for :class:`Passes`.
     """
 
@@ -54,7 +54,7 @@ class RootInfosetPasses(Passes):
 
     @abstractmethod
     def values(self, player: int, reach: np.ndarray) -> np.ndarray:
-        """Compute the counterfactual values of a player, float64 (sequences of the flat form,).
+        """Compute the counterfactual values of a player, float64 (sequences of the form,).
 
         Args:
             player: The player.
@@ -63,7 +63,7 @@ class RootInfosetPasses(Passes):
 
     @abstractmethod
     def reached(self, player: int) -> np.ndarray:
-        """Return a player's own reaches, float64 (sequences of the flat form,); 0 for other
+        """Return a player's own reaches, float64 (sequences of the form,); 0 for other
         players."""
 
     @staticmethod
@@ -73,7 +73,7 @@ class RootInfosetPasses(Passes):
         :mod:`tensorcfr.solvers.scales`.
 
         Returns:
-            float64 (sequences of the flat form,).
+            float64 (sequences of the form,).
         """
 
     def iterate(self, first: int, count: int, played_floor: float) -> None:  # noqa: D102
