@@ -18,8 +18,8 @@ from ..kernels import evaluation, triggers
 from ..kernels.triggers import Triggers
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
+from ..solvers.loop import RunnableSolver
 from ..solvers.problem import Problem
-from ..solvers.runnable import RunnableSolver
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected
 

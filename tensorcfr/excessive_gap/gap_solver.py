@@ -16,8 +16,8 @@ from ..kernels.excessive_gap import GapState
 from ..model.arrays import SequenceForm
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
+from ..solvers.loop import RunnableSolver
 from ..solvers.problem import Problem
-from ..solvers.runnable import RunnableSolver
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected
 

@@ -21,8 +21,8 @@ from ..algorithms import AgentDescent
 from ..analysis.counterfactual_reach import CounterfactualReach, bytes_needed
 from ..kernels import evaluation
 from ..model.game_arguments import Flat
+from ..solvers.loop import RunnableSolver
 from ..solvers.problem import Problem
-from ..solvers.runnable import RunnableSolver
 from ..solvers.scales import carry_up
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected

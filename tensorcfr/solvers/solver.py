@@ -28,9 +28,9 @@ from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
 from .average_policy import AveragePolicy
 from .choose import resolve_algorithm, resolve_precision
+from .loop import RunnableSolver
 from .passes import Passes, bytes_of_passes
 from .problem import Problem
-from .runnable import RunnableSolver
 from .scales import bucket_scales
 from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, chunks_error, refuse
 from .solver_state import (

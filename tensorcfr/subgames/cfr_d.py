@@ -27,8 +27,8 @@ from ..model.arrays import SequenceForm
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import Compiled, require_flat
 from ..model.policy import KnownValues, Policy, PolicyByParts
+from ..solvers.loop import RunnableSolver
 from ..solvers.problem import Problem
-from ..solvers.runnable import RunnableSolver
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected, copy_arrays
 from .copied_strategies import same_strategies
