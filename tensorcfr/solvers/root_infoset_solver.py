@@ -24,7 +24,6 @@ from .passes import Passes
 from .problem import Problem
 from .scales import no_scales, put_scales
 from .solver import Solver, expand_to_policy
-from .solver_arguments import refuse
 from .solver_state import State, strategies_from_weights
 
 
@@ -114,13 +113,17 @@ class RootInfosetSolver(Solver):
         record, name = self.algorithm, self.algorithm.name
         what, needs = f"{self.game.name} {GAMES[self.layouts[0]]}:", self.lacks
         rule, beyond = record.rule, ", ".join(record.beyond)
-        refuse(rule.payoff is not None, f"{what} {name} changes payoffs, which needs {needs}")
-        refuse(rule.passes_new, f"{what} {name} passes up values that need {needs}")
-        refuse(bool(beyond), f"{what} {name} with {beyond} is not available")
-        refuse(precision != "float64", f"{what} its arrays are float64")
-        refuse(threads != 1, f"{what} it is solved on one thread")
-        refuse(bool(locks), f"{what} it takes no locks")
-        refuse(state_dir is not None, f"{what} its arrays are kept in memory")
+        for is_given, reason in (
+            (rule.payoff is not None, f"{name} changes payoffs, which needs {needs}"),
+            (rule.passes_new, f"{name} passes up values that need {needs}"),
+            (beyond, f"{name} with {beyond} is not available"),
+            (precision != "float64", "its arrays are float64"),
+            (threads != 1, "it is solved on one thread"),
+            (locks, "it takes no locks"),
+            (state_dir is not None, "its arrays are kept in memory"),
+        ):
+            if is_given:
+                raise ValueError(f"{what} {reason}")
 
     def _scales(self, dtype: np.dtype) -> np.ndarray:
         scale = no_scales(self.form).bucket
