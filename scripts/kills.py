@@ -50,7 +50,7 @@ from tensorcfr import Solution, compile_game, solve
 from tensorcfr._util import jit
 from tensorcfr.algorithms import CFR_D
 from tensorcfr.errors import ClusterError
-from tensorcfr.solvers.driver import Progress
+from tensorcfr.solvers.loop import Progress
 from tensorcfr.sweep import SweepRow, read_sweep, sweep
 
 from ._pages import ROOT, arguments, origin, read_json, report, write_json

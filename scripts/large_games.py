@@ -39,7 +39,8 @@ from tensorcfr.plots.style import (
     new_figure,
     save_picture,
 )
-from tensorcfr.solvers.request import SolveRequest, make_solver
+from tensorcfr.solvers.initial_states import make_solver
+from tensorcfr.solvers.request import SolveRequest
 
 from ._pages import (
     DOCS,

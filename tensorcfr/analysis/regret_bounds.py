@@ -33,7 +33,8 @@ from ..model.arrays import FREE
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import LOCKS, Flat
 from ..model.locks import Locks, LocksLike, locks_for, part_locks
-from ..solvers.request import SolveRequest, make_solver
+from ..solvers.initial_states import make_solver
+from ..solvers.request import SolveRequest
 from ..solvers.solver_arguments import Named
 
 

@@ -20,7 +20,7 @@ from rich.progress import Progress as Bar
 from .._util.signals import Terminated, exit_status, is_terminated, should_end, terminations
 from ..compilers import CompileProgress
 from ..errors import CutError, MemoryLimitError, MissingExtraError
-from ..solvers.driver import Progress
+from ..solvers.loop import Progress
 
 USAGE, FAILURE = 2, 1
 """Exit statuses: a wrong argument; a failure during the work."""

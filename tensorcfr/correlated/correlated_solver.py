@@ -18,10 +18,10 @@ from ..kernels import evaluation, triggers
 from ..kernels.triggers import Triggers
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
+from ..solvers.loop import RunnableSolver
 from ..solvers.problem import Problem
-from ..solvers.runnable import RunnableSolver
 from ..solvers.solver_arguments import Iterations, Named
-from ..solvers.state_checks import Expected
+from ..solvers.state_file import Expected
 
 
 class CorrelatedState(NamedTuple):
@@ -123,9 +123,8 @@ class CorrelatedSolver(RunnableSolver):
         n, played = problem.game.n_sequences, stored["played"]
         _, regrets = count_triggers(problem.game, problem.algorithm)
         return {
+            **super().expected(problem, stored),
             "regret": ((regrets,), np.float64),
-            "strategy": ((n,), np.float64),
-            "cumulative": ((n,), np.float64),
             "played": ((len(played) if played.ndim else 0, n), np.float64),
         }
 

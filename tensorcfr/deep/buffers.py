@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms import Deep
 from ..kernels.reservoir import Reservoir, Samples
-from ..solvers.state_checks import Expected, check_arrays
+from ..solvers.state_file import Expected, check_arrays
 
 BYTES_PER_SAMPLE = 12
 """Bytes of a sample's infoset and weight; values are extra."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from .buffers import (
     reservoirs_of,
     wider,
 )
-from .deep_state import DeepState, restore_state
+from .deep_state import DeepState, DeepStateFile
 from .learners import (
     Learner,
     first_generators,
@@ -51,7 +51,7 @@ EVERYTHING = 1 << 62
 """Memory limit in bytes that is never reached."""
 
 
-class DeepSolver(SamplingSolver):
+class DeepSolver(DeepStateFile, SamplingSolver):
     """Solver with networks that predict regrets; :func:`tensorcfr.solve` adds stop rules.
 
     Traversals use external or outcome sampling.  Strategies do not change while a player's
@@ -86,7 +86,6 @@ class DeepSolver(SamplingSolver):
     """
 
     records = Deep
-    state_kind = DeepState
     keeps = "networks that predict regrets, and no sums"
     source: GameInfosets | RuleInfosets
 
@@ -454,10 +453,6 @@ class DeepSolver(SamplingSolver):
         self._load_state(previous)
         self._networks = networks
         self._refresh_inputs()
-
-    @classmethod
-    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> DeepState:  # noqa: D102
-        return restore_state(problem.game, problem.algorithm, stored)
 
     # --------------------------------------------------------------------------- its policies
 

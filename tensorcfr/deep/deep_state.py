@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._util.one_line import arrays_in_line
-from ..algorithms import Deep
 from ..model.layout import Layout
-from ..model.solvable_game import SolvableGame
 from ..solvers.history_sources import NOTHING, infosets_of
-from ..solvers.state_checks import Expected, check_arrays
+from ..solvers.problem import Problem
+from ..solvers.state_file import Expected, StateFile, check_arrays
 from .buffers import restore_buffers
 from .network_infosets import GameInfosets, RuleInfosets, check_game
 
@@ -108,39 +107,33 @@ class DeepState(NamedTuple):
     """int64 (tuples,): end of each tuple among the actions."""
 
 
-def restore_state(
-    game: SolvableGame, algorithm: Deep, stored: Mapping[str, np.ndarray]
-) -> DeepState:
-    """Make a state from its arrays, and check them; see
-    :meth:`tensorcfr.solvers.base.IterativeSolver.restore`.
+class DeepStateFile(StateFile):
+    """State of a solver with networks in files."""
 
-    Args:
-        game: The game.
-        algorithm: The algorithm.
-        stored: Arrays by name.
+    state_kind = DeepState
 
-    Raises:
-        ValueError: The algorithm cannot run on the game, or an array is wrong; names it.
-    """
-    check_game(game, algorithm)
-    players, is_compiled = game.n_players, game.layout != Layout.RULES
-    infosets: Any = infosets_of(game, stored)
-    shapes = (GameInfosets if is_compiled else RuleInfosets).shapes(infosets, algorithm, stored)
-    is_table = algorithm.learner == "table" and not is_compiled
-    fits = np.float64 if is_table else np.float32
-    baselines = players * algorithm.has_baseline_network
-    expected: Expected = {
-        "strategy": ((infosets.n_sequences,), np.float64),
-        "parameters": ((players, shapes.sizes[0]), fits),
-        "baseline_parameters": ((baselines, shapes.sizes[1]), fits),
-        "networks": ((shapes.stored_iterations, players, shapes.sizes[2]), fits),
-        "touched": ((2,), np.int64),
-        "generator": ((4,), np.uint64),
-        "training_generator": ((4,), np.uint64),
-        **shapes.arrays,
-    }
-    owner = game.name if is_compiled else "these infosets"
-    check_arrays(stored, expected, f"{owner} and {algorithm.name}")
-    arrays = {name: np.ascontiguousarray(stored[name]) for name in expected}
-    arrays |= restore_buffers(stored, algorithm, players, (infosets.n_infosets, shapes.width))
-    return DeepState(**arrays, **infosets.described)
+    @classmethod
+    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> DeepState:  # noqa: D102
+        game, algorithm = problem.game, problem.algorithm
+        check_game(game, algorithm)
+        players, is_compiled = game.n_players, game.layout != Layout.RULES
+        infosets: Any = infosets_of(game, stored)
+        shapes = (GameInfosets if is_compiled else RuleInfosets).shapes(infosets, algorithm, stored)
+        is_table = algorithm.learner == "table" and not is_compiled
+        fits = np.float64 if is_table else np.float32
+        baselines = players * algorithm.has_baseline_network
+        expected: Expected = {
+            "strategy": ((infosets.n_sequences,), np.float64),
+            "parameters": ((players, shapes.sizes[0]), fits),
+            "baseline_parameters": ((baselines, shapes.sizes[1]), fits),
+            "networks": ((shapes.stored_iterations, players, shapes.sizes[2]), fits),
+            "touched": ((2,), np.int64),
+            "generator": ((4,), np.uint64),
+            "training_generator": ((4,), np.uint64),
+            **shapes.arrays,
+        }
+        owner = game.name if is_compiled else "these infosets"
+        check_arrays(stored, expected, f"{owner} and {algorithm.name}")
+        arrays = {name: np.ascontiguousarray(stored[name]) for name in expected}
+        arrays |= restore_buffers(stored, algorithm, players, (infosets.n_infosets, shapes.width))
+        return DeepState(**arrays, **infosets.described)

@@ -16,10 +16,10 @@ from ..kernels.excessive_gap import GapState
 from ..model.arrays import SequenceForm
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
+from ..solvers.loop import RunnableSolver
 from ..solvers.problem import Problem
-from ..solvers.runnable import RunnableSolver
 from ..solvers.solver_arguments import Iterations, Named
-from ..solvers.state_checks import Expected
+from ..solvers.state_file import Expected
 
 ARRAYS = 12
 """Number of arrays over the sequences: three of the state, eight of the kernel, and the weights."""
@@ -79,8 +79,7 @@ class GapSolver(RunnableSolver):
 
     @classmethod
     def expected(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
-        arrays = dict.fromkeys(GapState._fields, ((problem.game.n_sequences,), np.float64))
-        return arrays | {"numbers": ((4,), np.float64)}
+        return {**super().expected(problem, stored), "numbers": ((4,), np.float64)}
 
     @classmethod
     def wrong_state(cls, problem: Problem, state: Any) -> str | None:  # noqa: D102

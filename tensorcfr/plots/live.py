@@ -7,7 +7,7 @@ from typing import Any
 
 from .._util import html
 from .._util.extras import needs
-from ..solvers.driver import Progress
+from ..solvers.loop import Progress
 
 EVERY = 0.25
 """Seconds between two updates."""

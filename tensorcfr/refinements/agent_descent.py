@@ -9,7 +9,6 @@ reachable, and a temperature prevents cycles of strategies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -21,11 +20,9 @@ from ..algorithms import AgentDescent
 from ..analysis.counterfactual_reach import CounterfactualReach, bytes_needed
 from ..kernels import evaluation
 from ..model.game_arguments import Flat
-from ..solvers.problem import Problem
-from ..solvers.runnable import RunnableSolver
+from ..solvers.loop import RunnableSolver
 from ..solvers.scales import carry_up
 from ..solvers.solver_arguments import Iterations, Named
-from ..solvers.state_checks import Expected
 
 ARRAYS = 20
 """Maximum number of arrays over the sequences that exist at the same time."""
@@ -100,10 +97,6 @@ class AgentSolver(RunnableSolver):
         else:
             self._state = self.restore(self.problem, self.stored_arrays(state))
             evaluation.realization_plan(game.form, self._state.strategy, self._reach)
-
-    @classmethod
-    def expected(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
-        return dict.fromkeys(AgentState._fields, ((problem.game.n_sequences,), np.float64))
 
     def _run(self, iterations: int) -> None:
         for t in range(self.iteration + 1, self.iteration + iterations + 1):

@@ -1,11 +1,13 @@
 """Solving: the driver, the solvers, their solutions, warm starts, the choice of an algorithm.
 
-A call of :func:`solve` goes through :mod:`.driver` (checkpoints and stop rules), ``Solver.iterate``
-(:mod:`.base` divides iterations into runs with the same parameters), ``Passes.iterate``
-(:mod:`.passes` makes the schedule) and the kernel, :func:`tensorcfr.kernels.iteration.iterate`.
+A call of :func:`solve` goes through :mod:`.driver` (:mod:`.request` checks the arguments),
+:mod:`.loop` (checkpoints and stop rules), ``Solver.iterate`` (:mod:`.base` divides iterations into
+runs with the same parameters), ``Passes.iterate`` (:mod:`.passes` makes the schedule) and the
+kernel, :func:`tensorcfr.kernels.iteration.iterate`.
 """
 
-from .driver import Progress, solve
+from .driver import solve
+from .loop import Progress
 from .sampled_solver import SampledSolver
 from .solution import BestIterate, Solution, Status, TracePoint
 from .solver import Solver

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -14,7 +13,6 @@ import numpy as np
 from .._util.renamed import renamed_attributes
 from ..algorithms import Record, find_algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
-from ..invariants.strategy_checks import wrong_state
 from ..kernels import evaluation
 from ..model.compiled_game import CompiledGame
 from ..model.locks import Locks
@@ -23,22 +21,24 @@ from ..model.solvable_game import SolvableGame
 from ..uncompiled.infoset_table import OutOfTimeError
 from .problem import Problem
 from .solver_arguments import STEPS
-from .state_checks import Expected, copy_arrays
+from .state_file import StateFile
 from .sums import Sums
 
 
 @renamed_attributes(kept="stored_arrays", setting="problem", step="iterate")
-class IterativeSolver(ABC):
+class IterativeSolver(StateFile, ABC):
     """Solver between two iterations: a game, an algorithm and arrays.
 
     A subclass defines which records it runs, how it runs iterations, and the meaning of its arrays.
-    This class holds the loop over the schedule.
+    This class holds the loop over the schedule, :class:`~tensorcfr.solvers.state_file.StateFile`
+    the conversion of the arrays to files.
     """
 
     records: ClassVar[type[Record]]
     """Class of the algorithms that the solver runs."""
-    state_kind: ClassVar[type]
-    """Named tuple class of the solver's arrays."""
+    undoes_errors: ClassVar[bool] = False
+    """True if an error in :meth:`iterate` undoes the current iteration, so that the solver is as it
+    was after the last complete one."""
     keeps: ClassVar[str | None] = None
     """Name of the numbers that it keeps in place of regrets of single actions; None if it has
     regrets."""
@@ -107,7 +107,7 @@ class IterativeSolver(ABC):
         """
         raise NotImplementedError
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """Release resources outside this process's memory; the solver can still be used."""
 
     @property
@@ -123,59 +123,6 @@ class IterativeSolver(ABC):
     def sums(self) -> Sums:
         """Copies of the current cumulative regrets and cumulative strategies, by infoset label."""
         return Sums(self.problem, self.sums_of, self.state)
-
-    @classmethod
-    def stored_arrays(cls, state: Any) -> Mapping[str, np.ndarray]:
-        """Return the arrays of a state that a file stores, by name; all of them by default."""
-        arrays: Mapping[str, np.ndarray] = state._asdict()
-        return arrays
-
-    @classmethod
-    def expected(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Expected:
-        """Return shape and dtype of each array of a state, by name.
-
-        Args:
-            problem: Game, algorithm and locks of the state.
-            stored: The stored arrays.
-        """
-        raise NotImplementedError
-
-    @classmethod
-    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Any:
-        """Rebuild and check the state from the arrays that :meth:`stored_arrays` returned.
-
-        Raises:
-            ValueError: An array has another shape or dtype than this game and algorithm need, or
-                holds a number that is not finite; names the array.
-        """
-        owner = f"{problem.game.name} and {problem.algorithm.name}"
-        return cls.state_kind(**copy_arrays(stored, cls.expected(problem, stored), owner))
-
-    @classmethod
-    def wrong_state(cls, problem: Problem, state: Any) -> str | None:
-        """Return a description of the first error in a restored state, or None."""
-        return wrong_state(problem.form.trunk, state)
-
-    @classmethod
-    def wrong_iteration(cls, state: Any, iteration: int) -> str | None:
-        """Return a description of the contradiction between a state and a number of iterations, or
-        None.
-
-        Most states do not determine the number of their iterations.
-        """
-        return None
-
-    undoes_errors: ClassVar[bool] = False
-    """True if an error in :meth:`iterate` undoes the current iteration, so that the solver is as it
-    was after the last complete one."""
-
-    @classmethod
-    def policy_is_in_state(cls, game: CompiledGame) -> bool:
-        """Return whether :meth:`policy_of` derives the average policy from the state.
-
-        If so, files store only the state.
-        """
-        return False
 
     @classmethod
     def has_average(cls, state: Any) -> bool:

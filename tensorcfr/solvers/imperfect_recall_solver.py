@@ -8,8 +8,8 @@ from ..kernels import evaluation
 from ..kernels.evaluation import add_regrets
 from ..model.arrays import not_none
 from ..model.flat_game import FlatGame
-from .flat_solver import RootInfosetPasses, RootInfosetSolver
 from .problem import Problem
+from .root_infoset_solver import RootInfosetPasses, RootInfosetSolver
 from .scales import bounds_of
 from .solver import expand_to_policy
 from .solver_state import State, unpack

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._util.argument_checks import brief, checked
 from ..algorithms import AUTOMATIC, Record, find_algorithm
 from ..algorithms.records import is_whole
 from ..kernels.random import Seed
 from ..model.compiled_game import CompiledGame
-from ..model.game_arguments import require_flat
 from ..model.layout import Layout
 from ..model.locks import LocksLike, locks_for
-from .base import IterativeSolver, solver_class, solver_for
-from .choose import choose, refuse_uncompiled, resolve_algorithm, resolve_precision
+from .choose import choose, refuse_uncompiled, resolve_algorithm
 from .problem import Problem, equal_merging
 from .solution import Solution, TracePoint
-from .solver_arguments import Iterations, Nodes, Seconds, Target, chunks_error, refuse, to_game_unit
-from .warm_start import WarmStart, warm_state
+from .solver_arguments import Iterations, Nodes, Seconds, Target, chunks_error, to_game_unit
+from .warm_start import WarmStart
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -41,6 +39,50 @@ NEAREST, FARTHEST = 1.03, 4.0
 """Smallest and largest ratio between the iterations of two of these checkpoints."""
 USUAL_ITERATIONS = 1000
 """Iterations of a solve without a stop rule, if the game has no usual target."""
+PASSES = "the variants that pass over the whole game do"
+IN_CHUNKS = "is for variants that pass over the whole game, on games in chunks"
+REFUSALS = {
+    ("named algorithm", "seed"): (
+        "auto chooses among algorithms that draw no random numbers: it takes no seed"
+    ),
+    ("samples", "seed"): "{algorithm} draws no random numbers: it takes no seed",
+    ("whole passes", "locks"): "{algorithm} takes no locks: " + PASSES,
+    ("whole passes", "imperfect recall"): (
+        "{game} has imperfect recall, which {algorithm} does not apply to: " + PASSES
+    ),
+    ("perfect recall", "warm_start"): "{game} has imperfect recall: it takes no warm start",
+    ("new solve", "warm_start"): (
+        "pass start (to continue) or warm_start (to begin with its regrets), not both"
+    ),
+    ("whole passes", "warm_start"): "{algorithm} takes no warm start: " + PASSES,
+    ("iterates", "keep_best"): "{algorithm} is exact: there are no iterates to keep the best of",
+    ("precisions", "precision or threads"): "{algorithm} works in float64, on one thread",
+    ("separate play", "keep_best"): (
+        "{algorithm} finds joint play over all iterations, so keep_best has no single iterate to "
+        "keep"
+    ),
+    ("no samples", "precision or threads"): "{algorithm} samples in float64, on one thread",
+    ("chunks", "state_dir"): f"state_dir {IN_CHUNKS}",
+    ("chunks", "cluster"): f"cluster {IN_CHUNKS}",
+    ("file", "checkpoint_iterations"): "checkpoint_iterations needs checkpoint, the file to write",
+    ("exactness", "proof"): (
+        "target=0 asks for an exact equilibrium, and {game} is too large for one, is not laid out, "
+        "or does not have two players and a constant sum: name an algorithm to iterate, and give "
+        "it iters or time_limit"
+    ),
+    ("iterates", "stop rule"): (
+        "{algorithm} is exact: it takes no iters, target, time_limit or nodes"
+    ),
+}
+"""Reason of each refusal, by the capability that is missing and the option that needs it; in the
+order in which they are checked.  See :attr:`SolveRequest.capabilities` and
+:attr:`SolveRequest.options`."""
+UNCOMPILED_REFUSALS = {
+    ("evaluation", option): f"{option} needs exploitabilities, and {{game}} is not compiled: "
+    "compile_game makes a game that can be evaluated"
+    for option in ("target", "keep_best", "a curve")
+}
+"""Reasons of the refusals of a solve on rules, which are checked before those of a start."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,19 +173,20 @@ class SolveRequest:
         )
 
     @property
+    def has_budget(self) -> bool:
+        """True if iterations, time or nodes are limited."""
+        return any(budget is not None for budget in (self.iters, self.time_limit, self.nodes))
+
+    @property
     def is_for_target(self) -> bool:
-        """True if there is no budget of iterations, time or nodes, and no results on the way are
-        needed: only a target can end the solve."""
-        budgets = self.iters, self.time_limit, self.nodes
-        is_usual = isinstance(self.checkpoints, str) and not self.needs_curve
-        return is_usual and all(budget is None for budget in budgets)
+        """True if there is no budget, and no results on the way are needed: only a target can end
+        the solve."""
+        return isinstance(self.checkpoints, str) and not (self.needs_curve or self.has_budget)
 
     @property
     def has_stop_rule(self) -> bool:
         """True if any stop rule is given."""
-        return any(
-            rule is not None for rule in (self.iters, self.target, self.time_limit, self.nodes)
-        )
+        return self.target is not None or self.has_budget
 
     def check(self) -> None:
         """Check that the arguments are valid, each alone and all together.
@@ -156,72 +199,7 @@ class SolveRequest:
             self._check_uncompiled()
         if self.start is not None:
             self._check_start(self.start)
-        if self.is_automatic and self.seed is not None and self.start is None:
-            raise ValueError(
-                "auto chooses among algorithms that draw no random numbers: it takes no seed"
-            )
-        record, name = self.record, self.record.name
-        passes = "the variants that pass over the whole game do"
-        passes_over_game, has_locks = record.passes_whole_game, bool(self.locks)
-        is_special = self.precision not in (None, "float64") or self.threads != 1
-        is_warm, is_tied = self.warm_start is not None, self.game.layout == Layout.TIED
-        refuse(
-            self.seed is not None and not record.is_sampled,
-            f"{name} draws no random numbers: it takes no seed",
-        )
-        refuse(has_locks and not passes_over_game, f"{name} takes no locks: {passes}")
-        refuse(
-            is_tied and not passes_over_game,
-            f"{self.game.name} has imperfect recall, which {name} does not apply to: {passes}",
-        )
-        refuse(
-            is_tied and is_warm, f"{self.game.name} has imperfect recall: it takes no warm start"
-        )
-        refuse(
-            is_warm and self.start is not None,
-            "pass start (to continue) or warm_start (to begin with its regrets), not both",
-        )
-        refuse(is_warm and not passes_over_game, f"{name} takes no warm start: {passes}")
-        refuse(
-            self.keep_best and record.is_exact,
-            f"{name} is exact: there are no iterates to keep the best of",
-        )
-        refuse(record.is_plain and is_special, f"{name} works in float64, on one thread")
-        refuse(
-            self.keep_best and record.plays_jointly,
-            f"{name} finds joint play over all iterations, so keep_best has no single iterate to "
-            "keep",
-        )
-        refuse(record.is_sampled and is_special, f"{name} samples in float64, on one thread")
-        in_chunks = (
-            passes_over_game and self.game.layout == Layout.CHUNKS and self.game.chunks.n_chunks > 0
-        )
-        for option in ("state_dir", "cluster"):
-            refuse(
-                getattr(self, option) is not None and not in_chunks,
-                chunks_error(
-                    self.game,
-                    f"{option} is for variants that pass over the whole game, on games in chunks",
-                ),
-            )
-        refuse(
-            self.checkpoint is None and self.checkpoint_iterations is not None,
-            "checkpoint_iterations needs checkpoint, the file to write",
-        )
-        refuse(
-            self.wants_proof and not record.is_exact,
-            f"target=0 asks for an exact equilibrium, and {self.game.name} is too large for one, "
-            "is not laid out, or does not have two players and a constant sum: name an algorithm "
-            "to iterate, and give it iters or time_limit",
-        )
-        # The linear program reaches every target, so that a target does not conflict with its
-        # choice.
-        target = None if self.is_automatic or self.wants_proof else self.target
-        stops = (self.iters, self.time_limit, self.nodes, target)
-        refuse(
-            record.is_exact and any(rule is not None for rule in stops),
-            f"{name} is exact: it takes no iters, target, time_limit or nodes",
-        )
+        self._refuse(REFUSALS)
         check_stop_rules(self.iters, self.target, self.time_limit, self.nodes)
 
     def _check_uncompiled(self) -> None:
@@ -230,17 +208,58 @@ class SolveRequest:
         if self.is_automatic and self.start is None:
             raise ValueError(f"auto chooses for compiled games: compile_game makes one of {name}")
         refuse_uncompiled(self.record, name)
-        needs = {
-            "target": self.target is not None,
-            "keep_best": self.keep_best,
-            "a curve": self.needs_curve,
+        self._refuse(UNCOMPILED_REFUSALS)
+
+    def _refuse(self, refusals: Mapping[tuple[str, str], str]) -> None:
+        """Check that the solve has every capability that a given option needs.
+
+        Raises:
+            ValueError: It lacks one; the message is the reason in ``refusals``.
+        """
+        capabilities, options = self.capabilities, self.options
+        for (capability, option), reason in refusals.items():
+            if options[option] and not capabilities[capability]:
+                problem = reason.format(algorithm=self.record.name, game=self.game.name)
+                is_of_chunks = capability == "chunks"
+                raise chunks_error(self.game, problem) if is_of_chunks else ValueError(problem)
+
+    @property
+    def capabilities(self) -> dict[str, bool]:
+        """Capabilities that options need; each is True if the solve has it."""
+        record, layout = self.record, self.game.layout
+        has_chunks = layout == Layout.CHUNKS and self.game.chunks.n_chunks > 0
+        return {
+            "named algorithm": self.start is not None or not self.is_automatic,
+            "new solve": self.start is None,
+            "file": self.checkpoint is not None,
+            "samples": record.is_sampled,
+            "no samples": not record.is_sampled,
+            "whole passes": record.passes_whole_game,
+            "precisions": not record.is_plain,
+            "separate play": not record.plays_jointly,
+            "iterates": not record.is_exact,
+            "exactness": record.is_exact,
+            "perfect recall": layout != Layout.TIED,
+            "evaluation": layout != Layout.RULES,
+            "chunks": record.passes_whole_game and has_chunks,
         }
-        for what, is_needed in needs.items():
-            if is_needed:
-                raise ValueError(
-                    f"{what} needs exploitabilities, and {name} is not compiled: compile_game "
-                    "makes a game that can be evaluated"
-                )
+
+    @property
+    def options(self) -> dict[str, bool]:
+        """Options that need a capability; each is True if it is given."""
+        # The linear program reaches every target, so that a target does not conflict with its
+        # choice.
+        has_target = self.target is not None and not (self.is_automatic or self.wants_proof)
+        optional = ("seed", "warm_start", "target", "state_dir", "cluster", "checkpoint_iterations")
+        return {option: getattr(self, option) is not None for option in optional} | {
+            "locks": bool(self.locks),
+            "keep_best": self.keep_best,
+            "precision or threads": self.precision not in (None, "float64") or self.threads != 1,
+            "a curve": self.needs_curve,
+            "proof": self.wants_proof,
+            "stop rule": has_target or self.has_budget,
+            "imperfect recall": self.game.layout == Layout.TIED,
+        }
 
     def _check_start(self, start: Solution) -> None:
         """Check that a solution is one to continue from."""
@@ -287,47 +306,6 @@ def check_stop_rules(
     Raises:
         ValueError: A stop rule is invalid; names it.
     """
-
-
-def make_solver(request: SolveRequest) -> IterativeSolver:
-    """Create the solver of a checked request, in the state of ``start`` if there is one.
-
-    Raises:
-        ValueError: The algorithm does not iterate, or the solver refuses an argument.
-        MemoryLimitError: The arrays would not fit.
-    """
-    record, start = request.record, request.start
-    kind = solver_class(record, request.game)
-    if kind is None:
-        if "flat" in record.solvers and request.game.layout == Layout.CHUNKS:
-            require_flat(request.game, record.name)
-        raise ValueError(f"{record.name} does not iterate")
-    options: dict[str, Any] = {"memory_limit": request.memory_limit}
-    if start is not None:
-        options |= {"state": start.state, "iteration": start.iterations}
-    if request.cluster is not None:
-        kind, options["cluster"] = solver_for(record, "cluster"), request.cluster
-    if request.state_dir is not None:
-        options["state_dir"] = request.state_dir
-    if record.is_sampled:
-        options["seed"] = request.seed
-    if record.passes_whole_game:
-        options["threads"] = request.threads
-        options["precision"] = resolve_precision(request.precision, request.game, record)
-        options["locks"] = request.locks
-        if start is not None:
-            options["precision"] = str(start.state.regret.dtype)
-            options["locks"] = locks_for(request.game, start.locks) if start.locks else None
-        elif request.warm_start is not None:
-            options["state"] = warm_state(
-                request.game,
-                record,
-                request.warm_start,
-                iterations=request.warm_iterations,
-                locks=request.locks,
-                precision=options["precision"],
-            )
-    return kind(request.game, record, **options)
 
 
 def marks(checkpoints: str | int | Iterable[int], after: int) -> Iterator[int]:

@@ -27,7 +27,7 @@ from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
 from .problem import Problem
 from .sampling_base import Playable, SamplingSolver, check_seed, naming_memory_limit
 from .solver_arguments import Deal, Iterations, Named
-from .state_checks import Expected, check_arrays
+from .state_file import Expected, check_arrays
 from .traversal import (
     BASELINE,
     CUMULATIVE,

@@ -26,8 +26,8 @@ from ..model.solvable_game import SolvableGame
 from ..uncompiled.infoset_table import InfosetsFullError
 from .choose import refuse_uncompiled
 from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .loop import RunnableSolver
 from .problem import Problem
-from .runnable import RunnableSolver
 from .solver_arguments import SAMPLED
 from .traversal import STRATEGY
 

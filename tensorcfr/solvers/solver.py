@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar
 from weakref import ref
@@ -28,20 +27,19 @@ from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
 from .average_policy import AveragePolicy
 from .choose import resolve_algorithm, resolve_precision
+from .loop import RunnableSolver
 from .passes import Passes, bytes_of_passes
 from .problem import Problem
-from .runnable import RunnableSolver
 from .scales import bucket_scales
-from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, chunks_error, refuse
+from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, chunks_error
 from .solver_state import (
+    SolverStateFile,
     State,
     first_state,
-    restore_state,
     state_bytes,
     state_from_regrets,
     strategies_from_weights,
     unpack,
-    wrong_arrays,
 )
 
 BYTES_OF_POLICY = 11
@@ -49,7 +47,7 @@ BYTES_OF_POLICY = 11
 
 
 @renamed_attributes(beside="extra_arrays")
-class Solver(RunnableSolver):
+class Solver(SolverStateFile, RunnableSolver):
     """Solver for user-written loops; :func:`tensorcfr.solve` adds stop rules.
 
     >>> from tensorcfr import compile_game
@@ -93,7 +91,6 @@ class Solver(RunnableSolver):
     """
 
     records = Algorithm
-    state_kind = State
     layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks")
     extra_arrays: ClassVar[int] = 0
     """Number of arrays over the sequences that iterations take in addition to the state."""
@@ -156,19 +153,20 @@ class Solver(RunnableSolver):
         """
         game, record, rule = self.game, self.algorithm.name, self.algorithm.rule
         in_chunks, is_packed = bool(game.chunks.n_chunks), precision == PACKED
-        problem = f"{record} changes payoffs by own reach, which games in chunks do not keep"
-        refuse(in_chunks and rule.payoff is not None, CutError(problem, cut=False))
-        refuse(
-            rule.is_scale_dependent and game.merges_hands,
-            f"{record} minds the size of regrets: compile {game.name} with symmetry=False",
-        )
+        if in_chunks and rule.payoff is not None:
+            problem = f"{record} changes payoffs by own reach, which games in chunks do not keep"
+            raise CutError(problem, cut=False)
+        if rule.is_scale_dependent and game.merges_hands:
+            raise ValueError(
+                f"{record} minds the size of regrets: compile {game.name} with symmetry=False"
+            )
         for what, is_given in ((PACKED, is_packed), ("state_dir", state_dir is not None)):
-            problem = f"{record} takes {what} for games in chunks alone"
-            refuse(is_given and not in_chunks, chunks_error(game, problem))
-        refuse(
-            is_packed and bool(rule.memory or not rule.matches_regret),
-            f"{record} keeps more than regrets: it takes float64 or float32, not {PACKED}",
-        )
+            if is_given and not in_chunks:
+                raise chunks_error(game, f"{record} takes {what} for games in chunks alone")
+        if is_packed and (rule.memory or not rule.matches_regret):
+            raise ValueError(
+                f"{record} keeps more than regrets: it takes float64 or float32, not {PACKED}"
+            )
 
     def _scales(self, dtype: np.dtype) -> np.ndarray:
         return bucket_scales(self.form, dtype)
@@ -203,7 +201,6 @@ class Solver(RunnableSolver):
         """
         if self.precision != "float64":
             total = last * float(self.algorithm.weights(np.array([float(last)]))[0])
-            # Without refuse(), which would format the message before every step.
             if total > float(np.finfo(np.float32).max):
                 raise ValueError(
                     f"{self.algorithm}: by iteration {last:,} the sum of its weights is too large "
@@ -220,26 +217,6 @@ class Solver(RunnableSolver):
             if (policy := reader()) is not None:
                 policy.detach()
         self._policies.clear()
-
-    @classmethod
-    def stored_arrays(cls, state: State) -> Mapping[str, np.ndarray]:
-        """Return the arrays of a state that a file stores, by name: all that are not empty."""
-        return {name: array for name, array in state._asdict().items() if array.size}
-
-    @classmethod
-    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> State:  # noqa: D102
-        game, rule, form = problem.game, problem.algorithm.rule, problem.form
-        cut = ", cut like this," if form.n_chunks else ""
-        owner = f"{game.name}{cut} and the rule {rule.name}"
-        return restore_state(form, rule, stored, owner)
-
-    @classmethod
-    def wrong_state(cls, problem: Problem, state: State) -> str | None:  # noqa: D102
-        return wrong_arrays(problem.form, state, problem.part_locks)
-
-    @classmethod
-    def policy_is_in_state(cls, game: CompiledGame) -> bool:  # noqa: D102
-        return game.layout == Layout.CHUNKS
 
     @classmethod
     def policy_of(cls, problem: Problem, state: State) -> Policy:  # noqa: D102

@@ -26,20 +26,6 @@ PACKED = "int16"
 PRECISIONS = (*FLOATS, PACKED)
 
 
-def refuse(what: bool, reason: str | ValueError) -> None:
-    """Raise an error if a request cannot be honoured.
-
-    Args:
-        what: True if the request is made.
-        reason: Reason of the refusal, or the error to raise.
-
-    Raises:
-        ValueError: The request is made.
-    """
-    if what:
-        raise reason if isinstance(reason, ValueError) else ValueError(reason)
-
-
 def chunks_error(game: CompiledGame, problem: str) -> ValueError:
     """Create the error of a feature that needs a game in chunks.
 

@@ -17,8 +17,11 @@ from ..kernels.local_rule import LocalRule
 from ..kernels.pass_arrays import Numbers, plain_numbers
 from ..model.arrays import frozen_arrays
 from ..model.chunked_form import ROW, ChunkedForm, ChunkLocks
+from ..model.layout import Layout
+from ..model.solvable_game import SolvableGame
+from .problem import Problem
 from .solver_arguments import PACKED
-from .state_checks import BLOCK, blocks, check_arrays
+from .state_file import BLOCK, StateFile, blocks, check_arrays
 
 
 class State(NamedTuple):
@@ -188,54 +191,59 @@ def state_from_regrets(
     return state
 
 
-def restore_state(
-    form: ChunkedForm,
-    rule: LocalRule,
-    stored: Mapping[str, np.ndarray],
-    owner: str,
-) -> State:
-    """Create a state from checked arrays, without copying; arrays without numbers may be missing.
+class SolverStateFile(StateFile):
+    """State of a solver of the whole game in files."""
 
-    Raises:
-        ValueError: An array is missing, has another shape or dtype than ``owner`` needs, or holds a
-            number that is not finite; names the array.
-    """
-    dtype = stored["regret"].dtype
-    dtype = np.dtype(dtype.name if dtype.name in ("float32", PACKED) else "float64")
-    expected = shapes_of(form, rule, dtype)
-    arrays: dict[str, np.ndarray] = {}
-    for name, (shape, kind) in expected.items():
-        if name in stored:
-            arrays[name] = stored[name]
-        elif 0 in shape:
-            arrays[name] = np.zeros(shape, kind)
-        else:
-            raise ValueError(f"array {name!r} is missing, which {owner} has")
-    check_arrays(arrays, expected, owner)
-    return State(**{name: np.ascontiguousarray(arrays[name]) for name in State._fields})
+    state_kind = State
 
+    @classmethod
+    def stored_arrays(cls, state: State) -> Mapping[str, np.ndarray]:
+        """Return the arrays of a state that a file stores, by name: all that are not empty."""
+        return {name: array for name, array in state._asdict().items() if array.size}
 
-def wrong_arrays(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> str | None:
-    """Return a description of the first error in the arrays of a state, or None.
+    @classmethod
+    def policy_is_in_state(cls, game: SolvableGame) -> bool:  # noqa: D102
+        return game.layout == Layout.CHUNKS
 
-    Shapes and dtypes must be right.
-    """
-    for name, sums in (("cumulative", state.cumulative), ("trunk", state.trunk[1])):
-        # A negated comparison also catches NaN.
-        for begin, block in blocks(sums):
-            if (position := first_true(~(block >= 0.0))) is not None:
-                return f"{name}[{begin + position}] is {block[position]}"
-    if not (state.scale >= 0.0).all():
-        return "scale is below 0"
-    if not 0.0 <= state.floor[0] <= 1.0:
-        return f"floor is {state.floor[0]}"
-    if form.n_chunks:
-        return _wrong_strategies(form, state, locks) if state.strategy.size else None
-    count = form.trunk.n_sequences
-    strategy, reach = state.strategy[:count], state.reach[:count]
-    if wrong := wrong_strategy(form.trunk, strategy):
-        return f"strategy: {wrong}"
-    return wrong_reach(form.trunk, strategy, reach)
+    @classmethod
+    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> State:
+        """Rebuild and check the state without copying; arrays without numbers may be missing."""
+        rule, form = problem.algorithm.rule, problem.form
+        cut = ", cut like this," if form.n_chunks else ""
+        owner = f"{problem.game.name}{cut} and the rule {rule.name}"
+        dtype = stored["regret"].dtype
+        dtype = np.dtype(dtype.name if dtype.name in ("float32", PACKED) else "float64")
+        expected = shapes_of(form, rule, dtype)
+        arrays: dict[str, np.ndarray] = {}
+        for name, (shape, kind) in expected.items():
+            if name in stored:
+                arrays[name] = stored[name]
+            elif 0 in shape:
+                arrays[name] = np.zeros(shape, kind)
+            else:
+                raise ValueError(f"array {name!r} is missing, which {owner} has")
+        check_arrays(arrays, expected, owner)
+        return State(**{name: np.ascontiguousarray(arrays[name]) for name in State._fields})
+
+    @classmethod
+    def wrong_state(cls, problem: Problem, state: State) -> str | None:  # noqa: D102
+        form, locks = problem.form, problem.part_locks
+        for name, sums in (("cumulative", state.cumulative), ("trunk", state.trunk[1])):
+            # A negated comparison also catches NaN.
+            for begin, block in blocks(sums):
+                if (position := first_true(~(block >= 0.0))) is not None:
+                    return f"{name}[{begin + position}] is {block[position]}"
+        if not (state.scale >= 0.0).all():
+            return "scale is below 0"
+        if not 0.0 <= state.floor[0] <= 1.0:
+            return f"floor is {state.floor[0]}"
+        if form.n_chunks:
+            return _wrong_strategies(form, state, locks) if state.strategy.size else None
+        count = form.trunk.n_sequences
+        strategy, reach = state.strategy[:count], state.reach[:count]
+        if wrong := wrong_strategy(form.trunk, strategy):
+            return f"strategy: {wrong}"
+        return wrong_reach(form.trunk, strategy, reach)
 
 
 def _wrong_strategies(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> str | None:

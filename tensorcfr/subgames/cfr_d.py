@@ -27,10 +27,11 @@ from ..model.arrays import SequenceForm
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import Compiled, require_flat
 from ..model.policy import KnownValues, Policy, PolicyByParts
+from ..model.solvable_game import SolvableGame
+from ..solvers.loop import RunnableSolver
 from ..solvers.problem import Problem
-from ..solvers.runnable import RunnableSolver
 from ..solvers.solver_arguments import Iterations, Named
-from ..solvers.state_checks import Expected, copy_arrays
+from ..solvers.state_file import Expected, copy_arrays
 from .copied_strategies import same_strategies
 from .one_chunk import SubgameSolver, bytes_of_one
 from .roots import PLAYERS, find_roots, subgame_roots
@@ -233,7 +234,7 @@ class DecomposedSolver(RunnableSolver):
         self._state.root_values[:] *= factor
 
     @classmethod
-    def policy_is_in_state(cls, game: CompiledGame) -> bool:  # noqa: D102
+    def policy_is_in_state(cls, game: SolvableGame) -> bool:  # noqa: D102
         return True
 
     @classmethod

@@ -25,7 +25,8 @@ from ..compilers import compile_game
 from ..errors import SweepError
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import CALLABLE
-from ..solvers.driver import Progress, solve
+from ..solvers.driver import solve
+from ..solvers.loop import Progress
 from ..solvers.solution import Solution, Status, TracePoint
 from ..solvers.solver_arguments import Iterations, Nodes, Seconds, Target
 from .cells import Cell, StopRules, cells

@@ -12,7 +12,8 @@ from ..compilers.cards.card_public_nodes import CardNodes
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import require_flat
 from ..model.locks import Locks
-from ..solvers.driver import Progress, solve
+from ..solvers.driver import solve
+from ..solvers.loop import Progress
 from ..solvers.solution import Solution
 from .card_nodes import CardHandNodes
 from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe

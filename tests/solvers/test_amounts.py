@@ -19,7 +19,7 @@ from tensorcfr.evaluation import Evaluation, best_response
 from tensorcfr.formats import policy_table, save_policy
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.games.limit_poker import LimitPoker
-from tensorcfr.solvers import base, driver
+from tensorcfr.solvers import base, loop
 from tensorcfr.solvers.solution import Status
 from tensorcfr.solvers.solver_arguments import to_game_unit
 
@@ -147,7 +147,7 @@ class TestTimeLimit:
 
         monkeypatch.setattr(Solver, "evaluate", slowly)
         told = SimpleNamespace(perf_counter=lambda: clock[0], monotonic=time.monotonic)
-        monkeypatch.setattr(driver, "time", told)
+        monkeypatch.setattr(loop, "time", told)
         solution = solve(KUHN, "cfr", time_limit=200, iters=50, checkpoints=1)
         assert solution.status is Status.TIME_LIMIT
         assert [point.iteration for point in solution.trace] == list(range(1, 10))
@@ -178,8 +178,8 @@ class TestTimeLimit:
 
         monkeypatch.setattr(Solver, "_run", slowly)
         told = SimpleNamespace(perf_counter=lambda: clock[0], monotonic=time.monotonic)
-        monkeypatch.setattr(driver, "time", told)
-        monkeypatch.setattr(base, "time", told)
+        for module in (loop, base):
+            monkeypatch.setattr(module, "time", told)
         solve(KUHN, "cfr", iters=sum(expected), checkpoints=[1000])
         assert counts == expected
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensorcfr import Solution, compile_game, solve
-from tensorcfr.solvers import Progress, Status, driver
+from tensorcfr.solvers import Progress, Status, loop
 
 KUHN = compile_game("kuhn")
 ALGORITHMS = ("cfr+", "external_sampling")
@@ -111,7 +111,7 @@ def test_the_log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPat
     assert all(message.startswith("kuhn by cfr(") for message in caplog.messages)
     assert "exploitability" in caplog.messages[1]
     caplog.clear()
-    monkeypatch.setattr(driver, "LOG_SECONDS", -1.0)
+    monkeypatch.setattr(loop, "LOG_SECONDS", -1.0)
     with caplog.at_level(logging.INFO, "tensorcfr"):
         solve(KUHN, "cfr", iters=20, checkpoints=[20])
     assert any("goes on" in message for message in caplog.messages)

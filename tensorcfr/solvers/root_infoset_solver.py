@@ -24,18 +24,17 @@ from .passes import Passes
 from .problem import Problem
 from .scales import no_scales, put_scales
 from .solver import Solver, expand_to_policy
-from .solver_arguments import refuse
 from .solver_state import State, strategies_from_weights
 
 
 class RootInfosetPasses(Passes):
-    """Iterations over a flat form; a subclass passes values and reaches over the game itself.
+    """Iterations over a form of root infosets; a subclass passes values and reaches over the game.
 
     Args:
         game: The game.
-        form: Its flat form.
+        form: Its form of root infosets.
         record: The variant of CFR.
-        state: The arrays of the state, over the flat form.
+        state: The arrays of the state, over that form.
         scale: Scales of the ties, as for :class:`Passes`.
     """
 
@@ -54,7 +53,7 @@ class RootInfosetPasses(Passes):
 
     @abstractmethod
     def values(self, player: int, reach: np.ndarray) -> np.ndarray:
-        """Compute the counterfactual values of a player, float64 (sequences of the flat form,).
+        """Compute the counterfactual values of a player, float64 (sequences of the form,).
 
         Args:
             player: The player.
@@ -63,7 +62,7 @@ class RootInfosetPasses(Passes):
 
     @abstractmethod
     def reached(self, player: int) -> np.ndarray:
-        """Return a player's own reaches, float64 (sequences of the flat form,); 0 for other
+        """Return a player's own reaches, float64 (sequences of the form,); 0 for other
         players."""
 
     @staticmethod
@@ -73,7 +72,7 @@ class RootInfosetPasses(Passes):
         :mod:`tensorcfr.solvers.scales`.
 
         Returns:
-            float64 (sequences of the flat form,).
+            float64 (sequences of the form,).
         """
 
     def iterate(self, first: int, count: int, played_floor: float) -> None:  # noqa: D102
@@ -114,13 +113,17 @@ class RootInfosetSolver(Solver):
         record, name = self.algorithm, self.algorithm.name
         what, needs = f"{self.game.name} {GAMES[self.layouts[0]]}:", self.lacks
         rule, beyond = record.rule, ", ".join(record.beyond)
-        refuse(rule.payoff is not None, f"{what} {name} changes payoffs, which needs {needs}")
-        refuse(rule.passes_new, f"{what} {name} passes up values that need {needs}")
-        refuse(bool(beyond), f"{what} {name} with {beyond} is not available")
-        refuse(precision != "float64", f"{what} its arrays are float64")
-        refuse(threads != 1, f"{what} it is solved on one thread")
-        refuse(bool(locks), f"{what} it takes no locks")
-        refuse(state_dir is not None, f"{what} its arrays are kept in memory")
+        for is_given, reason in (
+            (rule.payoff is not None, f"{name} changes payoffs, which needs {needs}"),
+            (rule.passes_new, f"{name} passes up values that need {needs}"),
+            (beyond, f"{name} with {beyond} is not available"),
+            (precision != "float64", "its arrays are float64"),
+            (threads != 1, "it is solved on one thread"),
+            (locks, "it takes no locks"),
+            (state_dir is not None, "its arrays are kept in memory"),
+        ):
+            if is_given:
+                raise ValueError(f"{what} {reason}")
 
     def _scales(self, dtype: np.dtype) -> np.ndarray:
         scale = no_scales(self.form).bucket
