@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from .._util.declared import declared
-from ..kernels.shapes import POOLS, shape_form
+from ..kernels.shapes import shape_form
 from ..model.arrays import SequenceForm, not_none
 from ..model.chunked_form import (
     ALIGNED,
+    POOLS,
     ROW,
     ChunkedForm,
     ChunkShapes,
@@ -87,10 +88,9 @@ def check_arrays(reader: ChunkReader) -> None:
     game, shapes = reader.game, reader.shapes
     arrays = {name: getattr(game, name) for name in declared(ChunkedForm)}
     arrays |= {f"shapes.{name}": array for name, array in shapes._asdict().items()}
-    of_shapes = {"shapes.place": (np.int64, ("shapes", len(shapes.fields), 3))}
-    pools = {f"shapes.{pool}": (dtype, (f"numbers of {pool}",)) for dtype, pool in POOLS.items()}
-    wanted = {**declared(ChunkedForm), **of_shapes, **pools}
-    check_declared(arrays, wanted, {"chunks": len(game.shape)})
+    of_shapes = {f"shapes.{name}": array for name, array in declared(ChunkShapes).items()}
+    sizes = {"chunks": len(game.shape), "fields": len(shapes.fields)}
+    check_declared(arrays, {**declared(ChunkedForm), **of_shapes}, sizes)
 
 
 def check_form_arrays(form: SequenceForm) -> None:

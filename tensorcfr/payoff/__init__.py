@@ -15,7 +15,8 @@ compiled product, the first phase of each iteration of a solver, is
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -39,6 +40,9 @@ __all__ = [
     "product",
     "triples",
 ]
+
+
+Part = TypeVar("Part")
 
 
 class PayoffPart(Protocol):
@@ -102,16 +106,22 @@ SIZES = {"players": 2}
 """Sizes of arrays that every part has; only games of two players have chunks."""
 
 
-def empty_part(kind: str) -> PayoffPart:
-    """Return an empty part of a kind, for a game of two players; its arrays of offsets hold a 0."""
-    arrays = ARRAYS[kind].values()
-    part: PayoffPart = KINDS[kind](
-        *(
-            np.zeros([_smallest_size(size) for size in shape], dtype=dtype)
-            for dtype, shape in arrays
-        )
-    )
-    return part
+def name_of(kind: type[PayoffPart]) -> str:
+    """Return the name of a kind of parts, a key of :data:`KINDS`."""
+    return next(name for name, named_kind in KINDS.items() if issubclass(kind, named_kind))
+
+
+def empty_arrays(kind: type[PayoffPart]) -> list[np.ndarray]:
+    """Return the arrays of an empty part, for a game of two players; arrays of offsets hold a 0."""
+    return [
+        np.zeros([_smallest_size(size) for size in shape], dtype=dtype)
+        for dtype, shape in declared(kind).values()
+    ]
+
+
+def empty_part(kind: Callable[..., Part]) -> Part:
+    """Return an empty part of a kind; see :func:`empty_arrays`."""
+    return kind(*empty_arrays(cast(type[PayoffPart], kind)))
 
 
 def _smallest_size(size: int | str) -> int:

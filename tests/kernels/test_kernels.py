@@ -115,7 +115,7 @@ def test_payoff_product(name: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_part_that_pays_nothing(kind: str) -> None:
-    part = empty_part(kind)
+    part = empty_part(KINDS[kind])
     form = compile_game("kuhn").form._replace(operator=(part,))  # type: ignore[attr-defined]
     assert part.is_empty
     assert {
