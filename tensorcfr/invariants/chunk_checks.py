@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .._util.declared import declared
+from .._util.declared import check_declared, declared
+from .._util.violations import fail, first_true, named_after, outside
 from ..kernels.shapes import shape_form
 from ..model.arrays import SequenceForm, not_none
 from ..model.chunked_form import (
@@ -20,8 +21,7 @@ from ..model.chunked_form import (
     whole_rows,
 )
 from ..payoff import ARRAYS
-from .array_checks import check_declared, declared_form, named
-from .reader import fail, first_true, named_after, outside
+from .array_checks import declared_form, named
 
 OF_WHOLE_GAMES = ("S5", "B4")
 """Lines that a shape does not satisfy, because its players have entries in place of an empty

@@ -26,7 +26,7 @@ import numpy as np
 from .._util.declared import declared
 from .._util.growing import GrowingArray
 from .._util.renamed import renamed_attributes
-from ..payoff import PayoffPart, empty_arrays, name_of
+from ..payoff import KIND_OF_CLASS, PayoffPart, empty_arrays
 from .arrays import SequenceForm, frozen_array, frozen_arrays, named_arrays, not_none
 
 ALIGNED = 16
@@ -49,7 +49,7 @@ Kinds = tuple[type[PayoffPart], ...]
 def fields_of(kinds: Kinds) -> tuple[str, ...]:
     """Return the names of the arrays of a sequence form whose operator has parts of some kinds, in
     the order in which they are placed; an array of a part is named ``"kind/array"``."""
-    of_parts = (f"{name_of(kind)}/{array}" for kind in kinds for array in declared(kind))
+    of_parts = (f"{KIND_OF_CLASS[kind].name}/{array}" for kind in kinds for array in declared(kind))
     return (*FORM_FIELDS, *of_parts)
 
 
