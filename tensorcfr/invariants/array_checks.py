@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .._util.declared import Declared, declared
+from .._util.declared import Declared, check_declared, declared
+from .._util.violations import fail, named_after
 from ..model.arrays import HistoryTree, PublicTree, SequenceForm, named_arrays
 from ..model.layout import Layout
 from ..payoff import ARRAYS
-from .reader import Reader, fail, named_after
-
-ANY_SIGNED = np.signedinteger
+from .reader import Reader
 
 
 def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
@@ -70,63 +67,6 @@ def check_array(reader: Reader) -> None:
         players = {"players": sizes.get("players", 0)}
         if players["players"] < 1 or sizes.get("nodes", 1) < 1:
             fail(f"there are {sizes['players']} players and {sizes.get('nodes')} nodes")
-
-
-def check_declared(arrays: Mapping[str, Any], wanted: Declared, sizes: dict[str, int]) -> None:
-    """Check that all arrays are as declared.
-
-    Args:
-        arrays: The arrays by name.
-        wanted: Their dtypes and shapes.
-        sizes: As for :func:`check_one`.
-    """
-    for name, (dtype, dimensions) in wanted.items():
-        with named_after(f"{name} "):
-            check_one(arrays[name], dtype, dimensions, sizes)
-
-
-def check_one(
-    array: Any, dtype: type, dimensions: tuple[str | int, ...], sizes: dict[str, int]
-) -> None:
-    """Check that an array is as declared.
-
-    Args:
-        array: The array.
-        dtype: Its declared dtype.
-        dimensions: Its declared shape.
-        sizes: Size by name of a dimension; unknown sizes are taken from the array and added.
-    """
-    if not isinstance(array, np.ndarray):
-        fail(f"is of type {type(array).__name__}, not an array")
-    # A field that is declared as any signed integer may have any width.
-    any_size = dtype is ANY_SIGNED
-    right = np.issubdtype(array.dtype, dtype) if any_size else array.dtype == dtype
-    if not (right and array.dtype.isnative):
-        declared = "a signed integer" if any_size else np.dtype(dtype)
-        order = "" if array.dtype.isnative else " in foreign byte order"
-        fail(f"is {np.dtype(array.dtype.type)}{order}, not {declared}")
-    # The first array with a dimension defines its size, and later arrays must agree.
-    if array.ndim == len(dimensions):
-        for dimension, size in zip(dimensions, array.shape, strict=True):
-            base, offset = split_dimension(dimension)
-            sizes.setdefault(base, max(0, size - offset))
-    wanted = tuple(
-        sizes.get(base, 0) + offset if base else offset
-        for base, offset in map(split_dimension, dimensions)
-    )
-    if array.shape != wanted:
-        dimensions_text = ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "")
-        fail(f"has shape {array.shape}, not ({dimensions_text}) = {wanted}")
-
-
-@cache
-def split_dimension(dimension: str | int) -> tuple[str, int]:
-    """Split a dimension into name and offset: ``"players - 1"`` into ``("players", -1)``, 9 into
-    ``("", 9)``."""
-    if isinstance(dimension, int):
-        return "", dimension
-    base, offset = re.fullmatch(r"(.*?)( [+-] \d+)?", dimension).groups()  # type: ignore[union-attr]
-    return base, int((offset or "0").replace(" ", ""))
 
 
 LEAST, MOST = -2, 1 << 32

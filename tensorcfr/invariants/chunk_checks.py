@@ -7,11 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from .._util.declared import declared
-from ..kernels.shapes import POOLS, shape_form
+from .._util.declared import check_declared, declared
+from .._util.violations import fail, first_true, named_after, outside
+from ..kernels.shapes import shape_form
 from ..model.arrays import SequenceForm, not_none
 from ..model.chunked_form import (
     ALIGNED,
+    POOLS,
     ROW,
     ChunkedForm,
     ChunkShapes,
@@ -19,8 +21,7 @@ from ..model.chunked_form import (
     whole_rows,
 )
 from ..payoff import ARRAYS
-from .array_checks import check_declared, declared_form, named
-from .reader import fail, first_true, named_after, outside
+from .array_checks import declared_form, named
 
 OF_WHOLE_GAMES = ("S5", "B4")
 """Lines that a shape does not satisfy, because its players have entries in place of an empty
@@ -87,10 +88,9 @@ def check_arrays(reader: ChunkReader) -> None:
     game, shapes = reader.game, reader.shapes
     arrays = {name: getattr(game, name) for name in declared(ChunkedForm)}
     arrays |= {f"shapes.{name}": array for name, array in shapes._asdict().items()}
-    of_shapes = {"shapes.place": (np.int64, ("shapes", len(shapes.fields), 3))}
-    pools = {f"shapes.{pool}": (dtype, (f"numbers of {pool}",)) for dtype, pool in POOLS.items()}
-    wanted = {**declared(ChunkedForm), **of_shapes, **pools}
-    check_declared(arrays, wanted, {"chunks": len(game.shape)})
+    of_shapes = {f"shapes.{name}": array for name, array in declared(ChunkShapes).items()}
+    sizes = {"chunks": len(game.shape), "fields": len(shapes.fields)}
+    check_declared(arrays, {**declared(ChunkedForm), **of_shapes}, sizes)
 
 
 def check_form_arrays(form: SequenceForm) -> None:

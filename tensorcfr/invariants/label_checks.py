@@ -7,7 +7,8 @@ from itertools import chain
 
 import numpy as np
 
-from .reader import Reader, fail, first_true
+from .._util.violations import fail, first_true
+from .reader import Reader
 
 
 def check_count(reader: Reader) -> None:

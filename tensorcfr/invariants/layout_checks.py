@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .reader import Reader, check_ranges, fail, first_true, outside
+from .._util.violations import check_ranges, fail, first_true, outside
+from .reader import Reader
 
 
 def check_player_ranges(reader: Reader) -> None:

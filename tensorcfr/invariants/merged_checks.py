@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_TOLERANCE
+from .._util.violations import fail, first_true, outside
 from ..kernels.evaluation import add_payoffs
 from ..model.arrays import SequenceForm, frozen_arrays
 from ..payoff import magnitudes, product
-from .reader import Reader, fail, first_true, outside
+from .reader import Reader
 
 
 def omitted_buckets(reader: Reader) -> np.ndarray:

@@ -12,10 +12,11 @@ from .._util.limits import (
     PRIOR_TOLERANCE,
     WEIGHT_TOLERANCE,
 )
+from .._util.violations import fail, first_true
 from ..model.arrays import CHANCE, TERMINAL
 from . import tree_checks as histories
 from .merged_checks import multiply
-from .reader import Reader, fail, first_true
+from .reader import Reader
 
 
 def check_prior(reader: Reader) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from ..errors import InvariantError
-from ..model.arrays import CHANCE, HistoryTree, Part, PublicTree, SequenceForm
+from ..model.arrays import CHANCE, HistoryTree, PublicTree, SequenceForm
 from ..model.levels import levels_below_root
-from ..payoff import PayoffBlocks, PayoffCards, PayoffEntries
-from ..payoff.program import Program
 
 
 class Reader:
@@ -125,34 +121,6 @@ class Reader:
             form.player_sequences[:-1], form.infoset_sequence, form.infoset_stride
         )
 
-    @cached_property
-    def entry_row(self) -> np.ndarray:
-        """int64 (entries,): sequence whose row each payoff entry is in."""
-        return self.entries.entry_row
-
-    @cached_property
-    def entries(self) -> PayoffEntries:
-        """Single entries of the payoff operator; valid only if the operator has that part."""
-        return self._part(PayoffEntries)
-
-    @cached_property
-    def blocks(self) -> PayoffBlocks:
-        """Blocks of the payoff operator; valid only if the operator has that part."""
-        return self._part(PayoffBlocks)
-
-    @cached_property
-    def cards(self) -> PayoffCards:
-        """Payoffs of hands that are cards; valid only if the operator has that part."""
-        return self._part(PayoffCards)
-
-    def _part(self, kind: type[Part]) -> Part:
-        return next(part for part in self.form.operator if isinstance(part, kind))
-
-    @cached_property
-    def programs(self) -> list[Program]:
-        """Programs of the blocks; valid only after B2 and B3 have been checked."""
-        return [self.blocks.program(index) for index in range(len(self.blocks.program_offset) - 1)]
-
     # ------------------------------------------------------------------------- hands x public tree
 
     @cached_property
@@ -197,69 +165,3 @@ class Reader:
         """Return the bucket of each sequence, int64; undefined for empty sequences (it may be
         -1)."""
         return np.searchsorted(self.form.bucket_sequence, sequence, side="right") - 1
-
-
-def fail(what: str) -> NoReturn:
-    """Raise an error that describes the violation of an invariant.
-
-    Raises:
-        InvariantError: Always.
-    """
-    raise InvariantError(what)
-
-
-@contextmanager
-def named_after(before: str) -> Iterator[None]:
-    """Begin the errors of checks with some words."""
-    try:
-        yield
-    except InvariantError as error:
-        raise InvariantError(f"{before}{error}") from None
-
-
-def first_true(wrong: np.ndarray) -> int | None:
-    """Return the index of the first true value, or None."""
-    if not wrong.any():
-        return None
-    return int(wrong.argmax())
-
-
-def outside(values: np.ndarray, low: int, high: int) -> int | None:
-    """Return the index of the first value outside a range, or None; fast if all values are
-    inside."""
-    if not len(values) or (low <= values.min() and values.max() < high):
-        return None
-    return first_true((values < low) | (values >= high))
-
-
-def check_follow(
-    what: str, unit: str, begin: np.ndarray, count: np.ndarray, end: int, units: str = ""
-) -> None:
-    """Check that parts begin at 0, follow each other, and end at ``end``.
-
-    Args:
-        what: Name of a part, for errors.
-        unit: Name of the unit of the parts, for errors.
-        begin: int64 (parts,): begin of each part.
-        count: int64 (parts,): size of each part.
-        end: Expected end of the last part.
-        units: Noun after ``end`` in errors, with a space before it.
-    """
-    ends = np.append(0, np.cumsum(count))
-    if (index := first_true(begin != ends[:-1])) is not None:
-        fail(f"{what} {index} begins at {unit} {begin[index]}, not {ends[index]}")
-    if ends[-1] != end:
-        fail(f"the {what}s end at {unit} {ends[-1]}, but there are {end}{units}")
-
-
-def check_ranges(
-    name: str, starts: np.ndarray, end: int | None, least: int = 0, what: str = "player"
-) -> None:
-    """Check that ranges begin at 0, have at least ``least`` elements, and end at ``end`` if it is
-    given."""
-    if starts[0] != 0:
-        fail(f"{name} begins at {starts[0]}, not 0")
-    if (index := first_true(starts[1:] < starts[:-1] + least)) is not None:
-        fail(f"{name} gives {what} {index} the range {starts[index]} to {starts[index + 1]}")
-    if end is not None and starts[-1] != end:
-        fail(f"{name} ends at {starts[-1]}, not {end}")

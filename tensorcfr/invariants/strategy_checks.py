@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._util.violations import first_true
 from ..kernels import evaluation
 from ..model.arrays import SequenceForm
-from .reader import first_true
 
 SUM_TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
 """Tolerance of the sum of an infoset's probabilities against 1, by dtype."""

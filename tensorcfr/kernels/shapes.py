@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
+from numba.core import types
+from numba.extending import NativeValue, unbox
 
+from .._util.declared import declared
 from .._util.jit import inlined, lends, overload_piece, view
 from ..model.arrays import SequenceForm
-from ..model.chunked_form import (
-    CARD_FIELDS,
-    FIELDS,
-    FORM_FIELDS,
-    BareShapes,
-    CardShapes,
-    CardShapesWithTrunkEntries,
-    ChunkShapes,
-    SubsetShapes,
-    SubsetShapesWithTrunkEntries,
-)
-from ..payoff import ARRAYS, KINDS, PayoffSubsets
+from ..model.chunked_form import FORM_FIELDS, POOLS, ChunkShapes, Kinds
+from ..payoff import empty_arrays
 
-POOLS: dict[type, str] = {np.int64: "integers", np.uint32: "indices", np.float64: "reals"}
-"""Pool that stores the arrays of each dtype."""
-NO_ENTRIES = (
-    "PayoffEntries(view(integers, 0, (0,)), view(integers, 0, (0,)), view(integers, 0, (0,)), "
-    "view(integers, 0, (0,)), view(integers, integers.shape[0] - 3, (3,)), "
-    "view(indices, 0, (1, 0)), view(reals, 0, (0,)))"
-)
-"""Source of an empty payoff part; see
-:class:`tensorcfr.model.chunked_form.CardShapesWithTrunkEntries`."""
 SIZES = {"players - 1": 1}
 """Dimensions with a known size: a game in chunks has two players."""
 
@@ -56,56 +42,54 @@ def _array(field: int, dtype: type, dimensions: Sequence[int | str]) -> str:
     return f"view({POOLS[dtype]}, place[{field}, 0], ({sizes}))"
 
 
-def _form_of(fields: Sequence[str], before: str = "", **classes: type) -> Any:
-    """Return a function that makes the sequence form of a shape.
+def _empty_array(array: np.ndarray) -> str:
+    """Return source code that makes the view of an array of an empty part, at the end of a pool."""
+    pool = POOLS[array.dtype.type]
+    return f"view({pool}, {pool}.shape[0] - {array.size}, {array.shape})"
 
-    Args:
-        fields: Names of the stored arrays.
-        before: Source of a part of the payoff operator that comes first; empty for none.
-        **classes: Classes that replace the classes of some kinds of payoffs.
-    """
-    form = [
-        _array(field, np.uint32 if name == "infoset_parent" else np.int64, dimensions)
-        for field, name in enumerate(FORM_FIELDS)
-        for dimensions in [("masks", "hands + 1") if name == "hand_rank" else ("numbers",)]
-    ]
-    parts = [before] if before else []
-    kinds = KINDS | classes
-    for kind in dict.fromkeys(name.partition("/")[0] for name in fields[len(FORM_FIELDS) :]):
-        arrays: Mapping[str, Any] = ARRAYS[kind]
-        views = [_array(fields.index(f"{kind}/{name}"), *arrays[name]) for name in arrays]
-        parts.append(f"{kinds[kind].__name__}({', '.join(views)})")
+
+@cache
+def _form_of(kinds: Kinds, empty_kinds: Kinds) -> Any:
+    """Return a function that makes the sequence form of a shape; see :class:`ChunkShapes`."""
+    views: dict[Any, list[str]] = {SequenceForm: []}
+    for field, name in enumerate(FORM_FIELDS):
+        dtype = np.uint32 if name == "infoset_parent" else np.int64
+        dimensions = ("masks", "hands + 1") if name == "hand_rank" else ("numbers",)
+        views[SequenceForm].append(_array(field, dtype, dimensions))
+    fields = count(len(FORM_FIELDS))
+    views |= {kind: [_empty_array(array) for array in empty_arrays(kind)] for kind in empty_kinds}
+    views |= {
+        kind: [_array(next(fields), *array) for array in declared(kind).values()] for kind in kinds
+    }
+    form, *operator = (f"{kind.__name__}({', '.join(views[kind])}" for kind in views)
     lines = [
         "def form(shapes, shape):",
         "    place, integers = shapes.place[shape], shapes.integers",
         "    indices, reals = shapes.indices, shapes.reals",
-        f"    return SequenceForm({', '.join(form)}, ({''.join(f'{part}, ' for part in parts)}))",
+        f"    return {form}, ({''.join(f'{part}), ' for part in operator)}))",
     ]
-    scope: dict[str, Any] = {kind.__name__: kind for kind in (SequenceForm, *kinds.values())}
+    scope: dict[str, Any] = {kind.__name__: kind for kind in views}
     scope["view"] = view
     # Numba cannot build a tuple of a variable number of parts, so the function is generated.
     exec("\n".join(lines), scope)
     return lends(inlined(scope["form"]))
 
 
-_FORMS: dict[type, Any] = {
-    ChunkShapes: _form_of(FIELDS),
-    BareShapes: _form_of(FORM_FIELDS),
-    CardShapes: _form_of(CARD_FIELDS),
-    CardShapesWithTrunkEntries: _form_of(CARD_FIELDS, NO_ENTRIES),
-    SubsetShapes: _form_of(CARD_FIELDS, cards=PayoffSubsets),
-    SubsetShapesWithTrunkEntries: _form_of(CARD_FIELDS, NO_ENTRIES, cards=PayoffSubsets),
-}
-"""Function that makes the sequence form of a shape, for each kind of shapes."""
+@unbox(types.NamedTupleClass)
+def _unbox_kind(typ: Any, kind: Any, context: Any) -> NativeValue:
+    # The type of the argument says which class it is, so there is nothing to read.
+    return NativeValue(context.context.get_dummy_value())
 
 
 @lends
 def shape_form(shapes: ChunkShapes, shape: int) -> SequenceForm:
     """Return the sequence form of a shape, as views."""
-    form: SequenceForm = _FORMS[type(shapes)](shapes, shape)
+    form: SequenceForm = _form_of(shapes.kinds, shapes.empty_kinds)(shapes, shape)
     return form
 
 
 @overload_piece(shape_form)
 def _shape_form(shapes, shape):  # type: ignore[no-untyped-def]
-    return _FORMS[shapes.instance_class]
+    types_of = dict(zip(shapes.fields, shapes.types, strict=True))
+    kinds = (types_of[field] for field in ("kinds", "empty_kinds"))
+    return _form_of(*(tuple(kind.instance_class for kind in of_field) for of_field in kinds))

@@ -17,14 +17,16 @@ chunk after the other, without the entries.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from .._util.declared import declared
 from .._util.growing import GrowingArray
 from .._util.renamed import renamed_attributes
-from ..payoff import ARRAYS
+from ..payoff import KIND_OF_CLASS, PayoffPart, empty_arrays
 from .arrays import SequenceForm, frozen_array, frozen_arrays, named_arrays, not_none
 
 ALIGNED = 16
@@ -34,20 +36,21 @@ ROW = 64
 a multiple of it, so no row of numbers belongs to two chunks."""
 
 
-def _fields(*kinds: str) -> tuple[str, ...]:
-    """Return the names of a sequence form's arrays, where ``kinds`` are the kinds of its payoff
-    parts: ``"kind/array"``."""
-    return (*FORM_FIELDS, *(f"{kind}/{name}" for kind in kinds for name in ARRAYS[kind]))
-
-
 FORM_FIELDS = tuple(name for name in SequenceForm._fields if name != "operator")
 """Names of the arrays of a sequence form without its operator, in the order in which they are
 placed."""
-FIELDS = _fields("payoff", "blocks")
-"""Names of the arrays of a sequence form, in the order in which :class:`ChunkShapes` places
-them."""
-CARD_FIELDS = _fields("cards")
-"""Names of the arrays of a sequence form, in the order in which :class:`CardShapes` places them."""
+POOLS: dict[type, str] = {np.int64: "integers", np.uint32: "indices", np.float64: "reals"}
+"""Pool of :class:`ChunkShapes` that stores the arrays of each dtype."""
+Kinds = tuple[type[PayoffPart], ...]
+"""Kinds of the parts of a payoff operator."""
+
+
+@cache
+def fields_of(kinds: Kinds) -> tuple[str, ...]:
+    """Return the names of the arrays of a sequence form whose operator has parts of some kinds, in
+    the order in which they are placed; an array of a part is named ``"kind/array"``."""
+    of_parts = (f"{KIND_OF_CLASS[kind].name}/{array}" for kind in kinds for array in declared(kind))
+    return (*FORM_FIELDS, *of_parts)
 
 
 class ChunkShapes(NamedTuple):
@@ -55,17 +58,26 @@ class ChunkShapes(NamedTuple):
 
     Kernels unpack the form of a shape with :func:`tensorcfr.kernels.shapes.shape_form`.  A tuple of
     forms would not do: its type, and so every kernel, would differ for each number of shapes.
+
+    Shapes may share arrays, which are in the pools once.  Every chunk of a game of cards has its
+    own shape.  Shapes of different boards differ in the array ``hand_list``, the order of the hands
+    by strength, and in their weights if these vary by board.
     """
 
-    place: np.ndarray
-    """int64 (shapes, fields, 3): for each array of :data:`FIELDS` its offset in its pool, its size,
-    and the length of its last axis."""
-    integers: np.ndarray
+    place: Annotated[np.ndarray, np.int64, "shapes", "fields", 3]
+    """int64 (shapes, fields, 3): for each array of ``fields`` its offset in its pool, its size, and
+    the length of its last axis."""
+    integers: Annotated[np.ndarray, np.int64, "numbers of integers"]
     """int64: pool of the int64 arrays."""
-    indices: np.ndarray
+    indices: Annotated[np.ndarray, np.uint32, "numbers of indices"]
     """uint32: pool of the uint32 arrays."""
-    reals: np.ndarray
+    reals: Annotated[np.ndarray, np.float64, "numbers of reals"]
     """float64: pool of the float64 arrays."""
+    kinds: Kinds
+    """Kinds of the parts of a shape's operator.  They are part of the type of the shapes, so
+    kernels are compiled for them."""
+    empty_kinds: Kinds = ()
+    """Kinds of empty parts that come first in the operator; see :meth:`with_empty_parts`."""
 
     @property
     def n_shapes(self) -> int:
@@ -80,7 +92,21 @@ class ChunkShapes(NamedTuple):
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the arrays of a shape, in their order in ``place``."""
-        return FIELDS
+        return fields_of(self.kinds)
+
+    def with_empty_parts(self, kinds: Kinds) -> ChunkShapes:
+        """Return the shapes with empty parts of the kinds that they lack.
+
+        Kernels take one type of form for trunk and chunks, so the operator of a shape needs a part
+        of every kind that the trunk has.  Zeros at the end of the pools hold its arrays.
+        """
+        missing = tuple(kind for kind in kinds if kind not in self.empty_kinds + self.kinds)
+        arrays = [array for kind in missing for array in empty_arrays(kind)]
+        changes: dict[str, Any] = {"empty_kinds": missing + self.empty_kinds}
+        for dtype, name in POOLS.items():
+            if size := max([array.size for array in arrays if array.dtype == dtype], default=0):
+                changes[name] = np.append(getattr(self, name), np.zeros(size, dtype=dtype))
+        return self._replace(**changes)
 
     @property
     def sequences(self) -> np.ndarray:
@@ -117,65 +143,6 @@ class ChunkShapes(NamedTuple):
         return self.integers[
             np.minimum(begin + index % np.maximum(size, 1), len(self.integers) - 1)
         ]
-
-
-class BareShapes(ChunkShapes):
-    """Shapes without their payoff operators, with the arrays of :data:`FORM_FIELDS`."""
-
-    __slots__ = ()
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of the arrays of a shape, without those of the operator."""
-        return FORM_FIELDS
-
-
-class CardShapes(ChunkShapes):
-    """Shapes whose operator is a :class:`~tensorcfr.payoff.card_payoffs.PayoffCards`, with the
-    arrays of :data:`CARD_FIELDS`.
-
-    Every chunk has its own shape, but arrays that several shapes share are in the pools once.
-    Shapes of different boards differ in the array ``walk``, the order of the hands by strength, and
-    in their weights if these vary by board.
-    """
-
-    __slots__ = ()
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of the arrays of a shape, those of its card operator included."""
-        return CARD_FIELDS
-
-
-class SubsetShapes(CardShapes):
-    """Card shapes whose operator is a :class:`~tensorcfr.payoff.card_payoffs.PayoffSubsets`."""
-
-    __slots__ = ()
-
-
-class CardShapesWithTrunkEntries(CardShapes):
-    """Card shapes of a game whose trunk has payoff entries.
-
-    Kernels take one type of form for trunk and chunks, so these forms have empty payoff entries
-    too.  Three zeros at the end of ``integers`` hold them.
-    """
-
-    __slots__ = ()
-
-
-class SubsetShapesWithTrunkEntries(SubsetShapes):
-    """Card shapes of hands of three or four cards, in a game whose trunk has payoff entries."""
-
-    __slots__ = ()
-
-
-def with_trunk_entries(shapes: CardShapes) -> CardShapes:
-    """Return the shapes for a game whose trunk has payoff entries; see
-    :class:`CardShapesWithTrunkEntries`."""
-    wide = isinstance(shapes, SubsetShapes)
-    kind = SubsetShapesWithTrunkEntries if wide else CardShapesWithTrunkEntries
-    integers = np.concatenate([shapes.integers, np.zeros(3, dtype=np.int64)])
-    return kind(shapes.place, integers, shapes.indices, shapes.reals)
 
 
 @renamed_attributes(
@@ -242,7 +209,7 @@ class ChunkedForm(NamedTuple):
     @property
     def bare(self) -> ChunkedForm:
         """Form without payoffs; see :attr:`~tensorcfr.model.arrays.SequenceForm.bare`."""
-        shapes = None if self.shapes is None else BareShapes(*self.shapes)
+        shapes = self.shapes and self.shapes._replace(kinds=(), empty_kinds=())
         return self._replace(trunk=self.trunk.bare, shapes=shapes)
 
     @property
@@ -478,26 +445,27 @@ class Pools:
     """Builder of the pools of :class:`ChunkShapes`."""
 
     def __init__(self) -> None:
-        self._arrays = {kind: GrowingArray(kind) for kind in ("int64", "uint32", "float64")}
+        self._arrays = {np.dtype(dtype): GrowingArray(dtype) for dtype in POOLS}
 
     def put(self, array: np.ndarray) -> tuple[int, int, int]:
         """Add an array and return its row of :attr:`ChunkShapes.place`."""
-        return self._arrays[str(array.dtype)].append(array), array.size, array.shape[-1]
+        return self._arrays[array.dtype].append(array), array.size, array.shape[-1]
 
-    def finish(self) -> tuple[np.ndarray, ...]:
+    def finish(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the pools, in the order in which :class:`ChunkShapes` has them."""
-        return tuple(pool.finish() for pool in self._arrays.values())
+        integers, indices, reals = (pool.finish() for pool in self._arrays.values())
+        return integers, indices, reals
 
 
-def pack(forms: list[SequenceForm]) -> ChunkShapes:
-    """Pack sequence forms into shapes, in the given order."""
-    pools = Pools()
-    place = np.zeros((len(forms), len(FIELDS), 3), dtype=np.int64)
+def pack(forms: list[SequenceForm], kinds: Kinds) -> ChunkShapes:
+    """Pack sequence forms, whose operators have parts of some kinds, in the given order."""
+    pools, fields = Pools(), fields_of(kinds)
+    place = np.zeros((len(forms), len(fields), 3), dtype=np.int64)
     for shape, form in enumerate(forms):
         arrays = dict(named_arrays(form))
-        assert set(arrays) == set(FIELDS)
-        place[shape] = [pools.put(arrays[name]) for name in FIELDS]
-    return ChunkShapes(place, *pools.finish())
+        assert set(arrays) == set(fields)
+        place[shape] = [pools.put(arrays[name]) for name in fields]
+    return ChunkShapes(place, *pools.finish(), kinds)
 
 
 def most_buckets(form: ChunkedForm) -> int:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.declared import declared
 from .arrays import FREE, named_arrays, not_none, stored_name
-from .chunked_form import ChunkedForm, Entered
+from .chunked_form import ChunkedForm, ChunkShapes, Entered
 from .compiled_game import CompiledGame, Recipe
 from .flat_game import FlatGame
 from .infoset_rows import InfosetRows, Located
@@ -154,8 +155,8 @@ class ChunkedGame(CompiledGame):
             f"chunks/trunk/{stored_name(name)}": array for name, array in named_arrays(chunks.trunk)
         }
         if chunks.shapes is not None:
-            shapes = named_arrays(chunks.shapes, "shapes/")
-            by_name |= {f"chunks/{name}": array for name, array in shapes}
+            pools = declared(ChunkShapes)
+            by_name |= {f"chunks/shapes/{name}": getattr(chunks.shapes, name) for name in pools}
         # Digests in files of games that are cut once were made without ``above``.
         names = ("shape", *Entered._fields[0 if chunks.parent_part.any() else 1 :])
         return by_name | {f"chunks/{stored_name(name)}": getattr(chunks, name) for name in names}

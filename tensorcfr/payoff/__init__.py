@@ -19,11 +19,13 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from .._util.declared import Declared, declared
-from .blocks import PayoffBlocks
+from .._util.declared import Declared, declared, split_dimension
+from .blocks import BLOCKS, PayoffBlocks
+from .card_checks import CARDS, SUBSETS
 from .card_payoffs import PayoffCards, PayoffSubsets
-from .entries import PayoffEntries
+from .entries import ENTRIES, PayoffEntries
 from .payoff_form import PayoffForm
+from .payoff_kind import PayoffKind
 
 __all__ = [
     "ARRAYS",
@@ -88,38 +90,32 @@ class PayoffPart(Protocol):
 
 Form = TypeVar("Form", bound=PayoffForm)
 
-KINDS: dict[str, Any] = {
-    "payoff": PayoffEntries,
-    "blocks": PayoffBlocks,
-    "cards": PayoffCards,
+KIND_OF_CLASS: dict[type, PayoffKind] = {
+    kind.part: kind for kind in (ENTRIES, BLOCKS, SUBSETS, CARDS)
 }
-"""Kinds of parts by name."""
-ARRAYS: dict[str, Declared] = {name: declared(kind) for name, kind in KINDS.items()}
+"""Kinds of parts by class, in the order of the parts of an operator.  Of kinds with one name, the
+last one reads files."""
+KINDS: dict[str, Any] = {kind.name: part for part, kind in KIND_OF_CLASS.items()}
+"""Classes of parts by name."""
+ARRAYS: dict[str, Declared] = {name: declared(part) for name, part in KINDS.items()}
 """Dtype and shape of the arrays of each kind."""
-
-
 SIZES = {"players": 2}
 """Sizes of arrays that every part has; only games of two players have chunks."""
 
 
-def empty_part(kind: str) -> PayoffPart:
-    """Return an empty part of a kind, for a game of two players; its arrays of offsets hold a 0."""
-    arrays = ARRAYS[kind].values()
-    part: PayoffPart = KINDS[kind](
-        *(
-            np.zeros([_smallest_size(size) for size in shape], dtype=dtype)
-            for dtype, shape in arrays
-        )
-    )
+def empty_arrays(kind: type[PayoffPart]) -> list[np.ndarray]:
+    """Return the arrays of an empty part, for a game of two players; arrays of offsets hold a 0."""
+    arrays = [(dtype, map(split_dimension, shape)) for dtype, shape in declared(kind).values()]
+    return [
+        np.zeros([SIZES.get(name, 0) + offset for name, offset in shape], dtype=dtype)
+        for dtype, shape in arrays
+    ]
+
+
+def empty_part(kind: Any) -> PayoffPart:
+    """Return an empty part of a kind; see :func:`empty_arrays`."""
+    part: PayoffPart = kind(*empty_arrays(kind))
     return part
-
-
-def _smallest_size(size: int | str) -> int:
-    """Return the smallest value of a size of :data:`ARRAYS`, such as ``"groups + 1"``."""
-    if isinstance(size, int):
-        return size
-    name, _, increment = size.replace(" - ", " + -").partition(" + ")
-    return SIZES.get(name, 0) + int(increment or 0)
 
 
 def product(form: PayoffForm, player: int, x: np.ndarray) -> np.ndarray:

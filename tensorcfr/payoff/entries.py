@@ -6,8 +6,22 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from .._util.jit import inlined
 from .._util.limits import PAYOFF_ROUNDING
+from .._util.violations import check_follow, check_ranges, fail, first_true
 from .payoff_form import PayoffForm
+from .payoff_kind import FormReader, PayoffKind
+from .product_share import ProductShare
+
+NARROW = 4
+"""Smallest number of rows of a slice that are processed as lanes; in smaller slices each row is
+summed alone."""
+TILE = 512
+"""Rows of a slice per tile.  Their sums stay in the first-level cache while their entries are read
+once."""
+TOGETHER = 1 << 16
+"""Number of entries whose order is checked at a time; all at once would take more memory than the
+game."""
 
 
 class PayoffEntries(NamedTuple):
@@ -177,3 +191,197 @@ def _build_slices(
         "column": column,
         "value": value,
     }
+
+
+@inlined
+def add_entries(part: PayoffEntries, share: ProductShare) -> None:
+    """Add the products of single entries; the first share has all of them."""
+    opponents = part.column.shape[0]
+    begin, end = part.slices[share.player], part.slices[share.player + 1]
+    reach, g = share.reach, share.g
+    for s in range(begin, end if share.number == 0 else begin):
+        if opponents != 1:
+            _add_slice_of_many(part, s, reach, g)
+        elif part.rows[s] < NARROW:
+            _add_narrow_slice(part, s, reach, g)
+        else:
+            _add_wide_slice(part, s, reach, g)
+
+
+@inlined
+def entries_scratch(part: PayoffEntries) -> int:
+    """Return 0, because single entries need no scratch."""
+    return 0
+
+
+@inlined
+def _add_wide_slice(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+    """Add a slice with many rows, entry by entry, with rows as lanes.
+
+    Four entries are added at a time, which reduces the loads and stores of the sums.
+    """
+    rows, entries, column = payoff.rows[s], payoff.entries[s], payoff.column[0]
+    for begin in range(0, rows, TILE):
+        length = min(TILE, rows - begin)
+        first = payoff.row[s] + begin
+        out = g[first : first + length]
+        index = payoff.offset[s] + begin
+        e = 0
+        while e + 4 <= entries:
+            value0, columns0 = payoff.value[index:], column[index:]
+            value1, columns1 = payoff.value[index + rows :], column[index + rows :]
+            value2, columns2 = payoff.value[index + 2 * rows :], column[index + 2 * rows :]
+            value3, columns3 = payoff.value[index + 3 * rows :], column[index + 3 * rows :]
+            for r in range(length):
+                out[r] += (value0[r] * reach[columns0[r]] + value1[r] * reach[columns1[r]]) + (
+                    value2[r] * reach[columns2[r]] + value3[r] * reach[columns3[r]]
+                )
+            e += 4
+            index += 4 * rows
+        while e < entries:
+            value, columns = payoff.value[index:], column[index:]
+            for r in range(length):
+                out[r] += value[r] * reach[columns[r]]
+            e += 1
+            index += rows
+
+
+@inlined
+def _add_narrow_slice(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+    """Add a slice with few rows, row by row.
+
+    There are four partial sums, so that additions do not wait for each other.
+    """
+    rows, entries, column = payoff.rows[s], payoff.entries[s], payoff.column[0]
+    for r in range(rows):
+        a = b = c = d = 0.0
+        index = payoff.offset[s] + r
+        e = 0
+        while e + 4 <= entries:
+            a += payoff.value[index] * reach[column[index]]
+            b += payoff.value[index + rows] * reach[column[index + rows]]
+            c += payoff.value[index + 2 * rows] * reach[column[index + 2 * rows]]
+            d += payoff.value[index + 3 * rows] * reach[column[index + 3 * rows]]
+            e += 4
+            index += 4 * rows
+        while e < entries:
+            a += payoff.value[index] * reach[column[index]]
+            e += 1
+            index += rows
+        g[payoff.row[s] + r] += (a + b) + (c + d)
+
+
+@inlined
+def _add_slice_of_many(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+    """Add a slice entry by entry, with the product of any number of opponents' reaches."""
+    rows = payoff.rows[s]
+    for e in range(payoff.entries[s]):
+        index = payoff.offset[s] + e * rows
+        for r in range(rows):
+            weight = payoff.value[index + r]
+            for j in range(payoff.column.shape[0]):
+                weight *= reach[payoff.column[j, index + r]]
+            g[payoff.row[s] + r] += weight
+
+
+def check_slice_ranges(payoff: PayoffEntries, reader: FormReader) -> None:
+    """Check the ranges of the players' slices, and that no slice is empty."""
+    for name in ("rows", "entries"):
+        column = getattr(payoff, name)
+        if (i := first_true(column < 1)) is not None:
+            fail(f"payoff.{name}[{i}] is {column[i]}")
+    check_ranges("payoff.slices", payoff.slices, len(payoff.row))
+
+
+def check_slice_tiles(payoff: PayoffEntries, reader: FormReader) -> None:
+    """Check that the slices tile the entries in order."""
+    # Longer slices could overflow in the sum.
+    if (i := first_true(payoff.rows > len(payoff.value) // payoff.entries)) is not None:
+        fail(
+            f"slice {i} has {payoff.rows[i]} rows of {payoff.entries[i]} entries, but there are "
+            f"{len(payoff.value)}"
+        )
+    entries = payoff.rows * payoff.entries
+    check_follow("slice", "entry", payoff.offset, entries, len(payoff.value))
+
+
+def check_row_order(payoff: PayoffEntries, reader: FormReader) -> None:
+    """Check that the rows of a player are distinct sequences of the player, ascending."""
+    form = reader.form
+    owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
+    begin, end = payoff.row, payoff.row + payoff.rows
+    inside = (begin >= form.player_sequences[owner]) & (end <= form.player_sequences[owner + 1])
+    if (i := first_true(~inside)) is not None:
+        fail(
+            f"slice {i} of player {owner[i]} has rows {begin[i]} to {end[i] - 1}, "
+            "which are not all sequences of that player"
+        )
+    if (i := first_true((begin[1:] < end[:-1]) & (owner[1:] == owner[:-1]))) is not None:
+        fail(
+            f"slice {i + 1} begins at {reader.sequence(int(begin[i + 1]))}, which does not come "
+            f"after the rows of slice {i}"
+        )
+
+
+def check_column(payoff: PayoffEntries, reader: FormReader) -> None:
+    """Check that the columns are sequences of the other players."""
+    form = reader.form
+    for player in range(form.n_players):
+        entries = payoff.of_player(player)
+        others = [opponent for opponent in range(form.n_players) if opponent != player]
+        for column, opponent in zip(payoff.column[:, entries], others, strict=True):
+            low, high = form.player_sequences[opponent], form.player_sequences[opponent + 1]
+            if (index := first_true((column < low) | (column >= high))) is not None:
+                row = int(payoff.entry_row[entries.start + index])
+                fail(
+                    f"entry {entries.start + index}, of {reader.sequence(row)}, has column "
+                    f"{column[index]}, which is not a sequence of player {opponent}"
+                )
+
+
+def check_entry_order(payoff: PayoffEntries, reader: FormReader) -> None:
+    """Check that the entries of a row are distinct and sorted by column."""
+    ends = payoff.offset + payoff.rows * (payoff.entries - 1)
+    for begin in range(0, len(payoff.value), TOGETHER):
+        entries = np.arange(begin, min(begin + TOGETHER, len(payoff.value)))
+        slices = np.searchsorted(payoff.offset, entries, side="right") - 1
+        before_last = entries < ends[slices]
+        entries, slices = entries[before_last], slices[before_last]
+        # Entries are laid out [entry, row], so the next entry of a row is ``rows`` further on.
+        next_entries = entries + payoff.rows[slices]
+        rises = np.zeros(len(entries), dtype=bool)
+        for column in payoff.column[::-1]:
+            rises = (column[entries] < column[next_entries]) | (
+                (column[entries] == column[next_entries]) & rises
+            )
+        if (index := first_true(~rises)) is not None:
+            fail(
+                f"the columns of {reader.sequence(int(payoff.entry_row[entries[index]]))} go from "
+                f"{payoff.column[:, entries[index]].tolist()} to "
+                f"{payoff.column[:, next_entries[index]].tolist()}"
+            )
+
+
+def check_value(payoff: PayoffEntries, reader: FormReader) -> None:
+    """Check that payoff values are finite."""
+    value = payoff.value
+    if (entry := first_true(~np.isfinite(value))) is not None:
+        row = int(payoff.entry_row[entry])
+        fail(f"entry {entry}, of {reader.sequence(row)}, has value {value[entry]}")
+
+
+ENTRIES = PayoffKind(
+    "payoff",
+    PayoffEntries,
+    add_entries,
+    entries_scratch,
+    (
+        ("P1", "payoff slices", check_slice_ranges),
+        ("P2", "slices tile the entries", check_slice_tiles),
+        ("P3", "payoff rows", check_row_order),
+        ("P4", "payoff columns", check_column),
+        ("P5", "order of entries", check_entry_order),
+        ("P6", "payoff values are finite", check_value),
+    ),
+)
+"""Kind of single entries."""

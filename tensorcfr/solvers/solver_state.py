@@ -9,8 +9,8 @@ import numpy as np
 
 from .._util.aligned import aligned
 from .._util.one_line import arrays_in_line
+from .._util.violations import first_true
 from ..algorithms import Algorithm
-from ..invariants.reader import first_true
 from ..invariants.strategy_checks import SUM_TOLERANCE, wrong_reach, wrong_strategy
 from ..kernels import evaluation
 from ..kernels.local_rule import LocalRule

@@ -13,12 +13,10 @@ from ..kernels import chunk_passes
 from ..kernels.pass_arrays import Numbers, PassSchedule, StoredArrays, plain_numbers
 from ..model.arrays import SequenceForm, frozen_arrays
 from ..model.chunked_form import (
-    CardShapes,
     ChunkedForm,
     EntryBuilder,
     chunked,
     whole_rows,
-    with_trunk_entries,
 )
 from ..payoff import PayoffEntries, empty_part
 from ..solvers.passes import (
@@ -77,8 +75,7 @@ def isolate_chunk(game: ChunkedForm, c: int, opponent: int | None = None) -> Chu
         column=np.full((1, count), sequences[1 - decider], dtype=np.uint32),
         value=alternative,
     )
-    kinds = [part.kind for part in game.trunk.operator]
-    other_kinds = [kind for kind in kinds if kind != terminate.kind]
+    kinds = (type(part) for part in game.trunk.operator)
     trunk = SequenceForm(
         player_infosets=np.cumsum([0, *decisions]),
         player_sequences=sequences,
@@ -94,7 +91,7 @@ def isolate_chunk(game: ChunkedForm, c: int, opponent: int | None = None) -> Chu
         infoset_parent=np.full(count, first, dtype=np.uint32),
         # Empty parts of the other kinds in the trunk: the types are then those of the game, and
         # its compiled kernels can be reused.
-        operator=(terminate, *map(empty_part, other_kinds)),
+        operator=(terminate, *(empty_part(kind) for kind in kinds if kind is not PayoffEntries)),
     )
     entered = EntryBuilder()
     entered.add([[int(sequences[p]) + 1 + np.arange(entries[p])] for p in range(2)])
@@ -139,7 +136,7 @@ def bytes_of_one(game: ChunkedForm) -> int:
     # A shape is a game of its own without an opponent who decides, and with either player as one.
     n_cached = min(SHAPES_KEPT, 3 * len(np.unique(game.shape)))
     games = n_cached * (BYTES_OF_CHUNK_GAME + BYTES_PER_ENTRY * size.entries)
-    if isinstance(game.shapes, CardShapes):
+    if game.shapes is not None and PayoffEntries not in game.shapes.kinds:
         games += game.shapes.integers.nbytes
     return FLOATS.itemsize * (numbers + 2 * size.trunk + size.entries) + games
 
@@ -173,8 +170,9 @@ class SubgameSolver:
     """
 
     def __init__(self, game: ChunkedForm, record: Algorithm) -> None:
-        if isinstance(game.shapes, CardShapes):
-            game = game._replace(shapes=with_trunk_entries(game.shapes))
+        if game.shapes is not None:
+            # The trunk of a chunk as a game of its own has entries.
+            game = game._replace(shapes=game.shapes.with_empty_parts((PayoffEntries,)))
         self._game, self._record = game, record
         self.scales = scales_of(game)
         """Scales of the game. The scales of a single chunk are smaller, by the reaches with which

@@ -61,8 +61,7 @@ from tensorcfr.model.arrays import CHANCE, TERMINAL, SequenceForm
 from tensorcfr.model.expansion import BYTES_PER_HISTORY
 from tensorcfr.model.labels import InfosetActions, InfosetIndex, InfosetLabels
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries
-from tensorcfr.payoff.blocks import COUNT
-from tensorcfr.payoff.multiply import BLOCK_TILE
+from tensorcfr.payoff.blocks import BLOCK_TILE, COUNT
 from tensorcfr.payoff.program import Program
 
 BUILT_IN = (

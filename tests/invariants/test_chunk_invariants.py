@@ -16,9 +16,6 @@ from tensorcfr.compilers.cut import cutting as cut_chunks
 from tensorcfr.errors import InvariantError
 from tensorcfr.invariants import INVARIANTS, check_chunks
 from tensorcfr.model.chunked_form import (
-    CARD_FIELDS,
-    FIELDS,
-    CardShapes,
     ChunkedForm,
     Entered,
     pass_order_of,
@@ -79,8 +76,7 @@ def of_trunk(name: str, *at: Any, to: Any) -> Change:
 
 def field(game: ChunkedForm, name: str) -> int:
     """The row of ``place`` of an array of shapes."""
-    fields = CARD_FIELDS if isinstance(game.shapes, CardShapes) else FIELDS
-    return fields.index(name)
+    return game.shapes.fields.index(name)
 
 
 def of_place(shape: int, name: str, column: int, *, to: int) -> Change:
@@ -89,8 +85,7 @@ def of_place(shape: int, name: str, column: int, *, to: int) -> Change:
     def change(game: ChunkedForm) -> ChunkedForm:
         place = game.shapes.place.copy()
         place[shape, field(game, name), column] = to
-        shapes = type(game.shapes)(place, *tuple(game.shapes)[1:])
-        return game._replace(shapes=shapes)
+        return game._replace(shapes=game.shapes._replace(place=place))
 
     return change
 
@@ -101,10 +96,10 @@ def of_shape(shape: int, name: str, at: int, *, to: int = 0, by: int = 0) -> Cha
     def change(game: ChunkedForm) -> ChunkedForm:
         pool = "indices" if name == "infoset_parent" else "integers"
         begin, size, _ = game.shapes.place[shape, field(game, name)].tolist()
-        pools = {one: getattr(game.shapes, one).copy() for one in game.shapes._fields}
+        numbers = getattr(game.shapes, pool).copy()
         where = range(begin, begin + size)[at]
-        pools[pool][where] = int(pools[pool][where]) + by if by else to
-        return game._replace(shapes=type(game.shapes)(**pools))
+        numbers[where] = int(numbers[where]) + by if by else to
+        return game._replace(shapes=game.shapes._replace(**{pool: numbers}))
 
     return change
 

@@ -30,11 +30,19 @@ from support.spoiling import (
 )
 from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.errors import GameError, InvariantError
-from tensorcfr.invariants import INVARIANTS, check, merged_checks, payoff_checks
+from tensorcfr.invariants import INVARIANTS, check, merged_checks
 from tensorcfr.model import flat_views
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.model.flat_game import FlatGame
-from tensorcfr.payoff import PayoffBlocks, PayoffEntries, count_entries, product, triples
+from tensorcfr.payoff import (
+    KINDS,
+    PayoffBlocks,
+    PayoffEntries,
+    count_entries,
+    entries,
+    product,
+    triples,
+)
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 from tensorcfr.storage import load_game
 from tensorcfr.storage.archive import write_arrays
@@ -546,8 +554,9 @@ def test_every_line_of_the_list_is_checked_and_has_a_row() -> None:
     text = LIST.read_text("utf-8")
     written = re.findall(r"^- \*\*([A-Z]\d+)\*\*", text, re.MULTILINE)
     assert written == [invariant.number for invariant in INVARIANTS]
-    # Those rows are in test_card_invariants.py and test_chunk_invariants.py.
-    elsewhere = {row.number for row in INVARIANTS if row.of in {"cards", "chunks"}}
+    # Chunks and kinds of payoffs have modules of their own, except the kinds of flat games.
+    kinds = {*KINDS, "chunks"} - {"payoff", "blocks"}
+    elsewhere = {row.number for row in INVARIANTS if row.of in kinds}
     assert set(written) == {row.number for row in ROWS} | elsewhere
 
 
@@ -713,19 +722,16 @@ def test_the_error_is_a_game_error() -> None:
 
 def test_the_order_of_entries_is_checked_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever pieces begin, every row must ascend from its first entry to its last one."""
-    monkeypatch.setattr(payoff_checks, "TOGETHER", 3)
-    entries = compile_game("kuhn", cut=False).form.operator[0]
-    reader: Any = SimpleNamespace(
-        entries=entries, sequence=str, entry_row=np.zeros(len(entries.value), dtype=int)
-    )
-    payoff_checks.check_entry_order(reader)
+    monkeypatch.setattr(entries, "TOGETHER", 3)
+    part = compile_game("kuhn", cut=False).form.operator[0]
+    reader: Any = SimpleNamespace(sequence=str)
+    entries.check_entry_order(part, reader)
     tried = 0
-    for offset, rows, count in zip(entries.offset, entries.rows, entries.entries, strict=True):
+    for offset, rows, count in zip(part.offset, part.rows, part.entries, strict=True):
         for here in range(offset, offset + rows * (count - 1)):
-            column = entries.column.copy()
+            column = part.column.copy()
             column[:, [here, here + rows]] = column[:, [here + rows, here]]
-            reader.entries = entries._replace(column=column)
             with pytest.raises(InvariantError, match="the columns of"):
-                payoff_checks.check_entry_order(reader)
+                entries.check_entry_order(part._replace(column=column), reader)
             tried += 1
     assert tried > 20

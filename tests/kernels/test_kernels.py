@@ -27,8 +27,9 @@ from tensorcfr.evaluation.metrics import evaluate_strategies
 from tensorcfr.kernels import evaluation, ties, tiles
 from tensorcfr.kernels import iteration as sweeps
 from tensorcfr.kernels.barrier import BARRIER_COUNTERS
-from tensorcfr.payoff import ARRAYS, KINDS, PayoffBlocks, PayoffEntries, empty_part, multiply
-from tensorcfr.payoff.blocks import COUNT
+from tensorcfr.payoff import ARRAYS, KINDS, PayoffBlocks, PayoffEntries, empty_part
+from tensorcfr.payoff.blocks import BLOCK_TILE, COUNT
+from tensorcfr.payoff.entries import TILE
 from tensorcfr.rules import Chance, Decision, Payoff, Terminal
 from tensorcfr.solvers.solver_state import State
 
@@ -64,7 +65,7 @@ class WidePublic(PublicTreeGame):
 
     hands = [("a", "b"), ("x", "y")]
     prior = np.array([[0.4, 0.1], [0.2, 0.3]])
-    cards = 2 * multiply.BLOCK_TILE + 40
+    cards = 2 * BLOCK_TILE + 40
 
     def node(self, state: tuple[Any, ...]) -> Any:
         if not state:
@@ -115,7 +116,7 @@ def test_payoff_product(name: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_part_that_pays_nothing(kind: str) -> None:
-    part = empty_part(kind)
+    part = empty_part(KINDS[kind])
     form = compile_game("kuhn").form._replace(operator=(part,))  # type: ignore[attr-defined]
     assert part.is_empty
     assert {
@@ -201,10 +202,10 @@ def test_the_wide_game_has_several_tiles() -> None:
     assert form.bucket_lanes.max() > 4 * tiles.TILE
     (part,) = form.operator
     assert isinstance(part, PayoffEntries)
-    assert part.rows.max() > 2 * multiply.TILE
+    assert part.rows.max() > 2 * TILE
     (blocks,) = GAMES["wide public"].form.operator
     assert isinstance(blocks, PayoffBlocks)
-    assert blocks.block[:, COUNT].max() > 2 * multiply.BLOCK_TILE
+    assert blocks.block[:, COUNT].max() > 2 * BLOCK_TILE
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -18,20 +18,18 @@ from ...invariants import check_chunks, check_form
 from ...model.arrays import named_arrays
 from ...model.card_structure import DEAL, DECISION, FOLD, BettingTree, RoundBoards, Symmetry
 from ...model.chunked_form import (
-    CARD_FIELDS,
-    CardShapes,
+    ChunkShapes,
     Entered,
     Pools,
-    SubsetShapes,
     as_trunk,
     chunked,
+    fields_of,
     tiled,
-    with_trunk_entries,
 )
 from ...model.chunked_game import ChunkedGame, Counts
 from ...model.compiled_game import Recipe
 from ...model.flat_game import FlatGame
-from ...payoff import PayoffSubsets
+from ...payoff import PayoffEntries
 from ...rules import CardGame
 from ..compilation import AUTO, Compilation
 from ..sizes.counted import (
@@ -144,7 +142,7 @@ class _Compiler:
         numbers = self._numbers(groups)
         shapes = self._shapes(forms, groups, numbers)
         if self.payoffs.by_pairs:
-            shapes = with_trunk_entries(shapes)
+            shapes = shapes.with_empty_parts((PayoffEntries,))
         below = self._entries(trunk, forms, groups, numbers)
         # Each chunk is a shape of its own, because its ``walk`` arrays belong to its board.
         chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), below)
@@ -302,13 +300,13 @@ class _Compiler:
         forms: dict[tuple[int, int], list[CardForm]],
         groups: dict[int, list[list[int]]],
         numbers: dict[int, np.ndarray],
-    ) -> CardShapes:
+    ) -> ChunkShapes:
         """Build the shapes of all chunks.
 
         Each chunk has its own ``walk`` arrays, and the amounts for its number of solved boards.
         All other arrays are stored in the pools once for all boards with equal classes of hands.
         """
-        pools = Pools()
+        pools, fields = Pools(), fields_of((self.payoffs.kind,))
         bases: dict[tuple[int, int], list[list[tuple[int, int, int]]]] = {}
         amounts: dict[tuple[int, int, int, float], tuple[int, int, int]] = {}
         amount: dict[tuple[int, int], list[np.ndarray]] = {}
@@ -322,14 +320,13 @@ class _Compiler:
                 for form, pays in zip(of_kind, payoffs, strict=True)
             ]
             bases[r, kind] = [
-                [pools.put(form_arrays[name]) for name in CARD_FIELDS] for form_arrays in arrays
+                [pools.put(form_arrays[name]) for name in fields] for form_arrays in arrays
             ]
             amount[r, kind] = [pays.amount for pays in payoffs]
         chunks = sum(of_round.size for of_round in numbers.values())
-        place = np.zeros((chunks, len(CARD_FIELDS), 3), dtype=np.int64)
+        place = np.zeros((chunks, len(fields), 3), dtype=np.int64)
         walk, begins, pays, weight = (
-            CARD_FIELDS.index(f"cards/{name}")
-            for name in ("hand_list", "board", "amount", "weight")
+            fields.index(f"cards/{name}") for name in ("hand_list", "board", "amount", "weight")
         )
         for r in self.streets:
             boards, solved_for = self.symmetry.rounds[r], self.payoffs.solved_for[r]
@@ -353,8 +350,7 @@ class _Compiler:
                         if key not in amounts:
                             amounts[key] = pools.put(amount[r, kind][number] * multiplicity)
                         chunk_place[pays] = amounts[key]
-        kind_of_shapes = SubsetShapes if self.payoffs.kind is PayoffSubsets else CardShapes
-        return kind_of_shapes(place, *pools.finish())
+        return ChunkShapes(place, *pools.finish(), (self.payoffs.kind,))
 
     def _entries(
         self,

@@ -205,6 +205,7 @@ class _Chunks:
 
     def form(self, trunk: SequenceForm) -> ChunkedForm:
         """Return the game in chunks."""
-        shapes = pack([built.form for built in self.built])
+        kinds = tuple(type(part) for part in trunk.operator)
+        shapes = pack([built.form for built in self.built], kinds)
         shape = np.array(self.shape, dtype=np.int64)
         return chunked(trunk, shapes, shape, self.entries.finish())
