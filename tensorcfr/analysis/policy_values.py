@@ -300,7 +300,7 @@ class Values:
         ``expected_value``, ``counterfactual_value`` and ``regret``; and, of the infoset, ``loss``
         and ``conditional_regret``.
         """
-        return SequenceTable(self.game, tuple(COLUMNS), self._pieces, self.policy.n_rows)
+        return SequenceTable(self.game, tuple(COLUMNS), self._pieces, self.policy.n_probabilities)
 
     def all_rows(self) -> Iterator[ValueRows]:
         """Yield the infosets of all players, one player after the other."""

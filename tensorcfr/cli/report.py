@@ -177,7 +177,7 @@ def print_regrets(console: Console, game: CompiledGame, regrets: ConditionalRegr
     _print(console, "")
     grid = new_table("regret if reached", "infosets", "largest", "mean", "at", width=LABEL_WIDTH)
     mistakes = f"own reach from {regrets.own_reach:g}"
-    for name, spread in (("everywhere", regrets.everywhere), (mistakes, regrets.by_mistakes)):
+    for name, spread in (("everywhere", regrets.everywhere), (mistakes, regrets.on_own_path)):
         figures = (_value(game, value, ".4g") for value in (spread.largest, spread.mean))
         grid.add_row(name, f"{spread.infosets:,}", *figures, Text(spread.worst or "-"))
     _print(console, grid)

@@ -19,7 +19,7 @@ from ..kernels.traversal import Orders, TraversalState
 from ..model.layout import Layout
 from ..model.policy import Policy
 from ..rules import Decision
-from ..solvers.history_sources import NOTHING
+from ..solvers.history_sources import NO_ARRAY
 from ..solvers.problem import Problem
 from ..solvers.sampling_base import Playable, SamplingSolver, naming_memory_limit
 from ..solvers.solver_arguments import Iterations, Named
@@ -391,7 +391,7 @@ class DeepSolver(SamplingSolver):
             if source.history_values.size:
                 arrays["history_values"] = source.history_values.copy()
         return DeepState(
-            features=NOTHING,
+            features=NO_ARRAY,
             strategy=source.table.group(STRATEGY),
             parameters=self._stacked(self._parameters, size),
             baseline_parameters=self._stacked(

@@ -32,7 +32,7 @@ from .forward_pass import (
     zero_threshold,
 )
 from .local_rule import LocalRule, apply, apply_pace
-from .locked_lanes import first_lock, free_share, of_lock, share_out
+from .locked_lanes import apply_lock, first_lock, free_probability, of_lock
 from .parts import Lanes, Part, Rows, Step
 from .ties import ROUNDING, find_tie_thresholds, round_ties, tie_threshold_of
 from .tiles import LONGEST, all_equal, run_length, scatter, tile_length
@@ -87,7 +87,7 @@ def backward(
         if actions == 1:
             _propagate_forced(form, b, first_lane, last_lane, value)
             continue
-        bound = as_precision_of(tile[0, 0], ROUNDING * part.scale[b])
+        bound = as_precision_of(tile[0, 0], ROUNDING * part.value_bound[b])
         rows = Rows(
             tile[0], tile[1], tile[2], tile[3], tile[4], tile[5], tile[6], rule_scratch, bound
         )
@@ -357,12 +357,12 @@ def _step_stored_strategies(
     if rule.exponential:
         _exponentiate(strategy, lanes, total)
     negligible, uniform = zero_threshold(zero), as_precision_of(zero, 1.0 / actions)
-    unit, share = as_precision_of(zero, 1.0), as_precision_of(zero, floor)
+    unit, uniform_part = as_precision_of(zero, 1.0), as_precision_of(zero, floor)
     # Both products are inside the loop: kept in registers from before it, they take 6 % of an
     # iteration of liar's dice.
     for lane in range(count):
-        constant[lane] = constant_of(total[lane], negligible, share * uniform, uniform)
-        total[lane] = factor_of(total[lane], negligible, zero, unit - share)
+        constant[lane] = constant_of(total[lane], negligible, uniform_part * uniform, uniform)
+        total[lane] = factor_of(total[lane], negligible, zero, unit - uniform_part)
     if rule.passes_new:
         v[:count] = zero
     for a in range(actions):
@@ -546,7 +546,7 @@ def _step_locked(
     """
     actions, stride, offset, _ = lanes
     rule, regret, value = step.rule, part.regret, part.value
-    share = free_share(probability)
+    free_total = free_probability(probability)
     # Holds the current strategy first, and then the preferences of the next one.
     sigma = _played_locked_strategy(strategy, regret, lanes, probability, step.played_floor)
     v, mean, size, largest = 0.0, 0.0, 0.0, -np.inf
@@ -554,18 +554,18 @@ def _step_locked(
         s = offset + a * stride
         v += sigma[a] * value[s]
         if probability[a] < 0.0:
-            mean += sigma[a] * value[s] / share
+            mean += sigma[a] * value[s] / free_total
             size = max(size, abs(value[s]))
     tie_threshold = tie_threshold_of(value, rows.bound, size)
     # Nested conditions, because numba removes only branches on a plain `is not None`.
     if strategy is not None:  # noqa: SIM102
         if rule.whole:
-            if share > 0.0:
-                v += share * step_free(
+            if free_total > 0.0:
+                v += free_total * step_free(
                     part, lanes, step, tie_threshold, mean, sigma, probability, rows
                 )
             value[parent_sequence] += v
-            share_out(sigma, 1, probability, step.floor)
+            apply_lock(sigma, 1, probability, step.floor)
             for a in range(actions):
                 s = offset + a * stride
                 if rule.passes_new:
@@ -597,7 +597,7 @@ def _step_locked(
             for a in range(actions):
                 if probability[a] < 0.0:
                     sigma[a] = np.exp(sigma[a] - largest)
-        share_out(sigma, 1, probability, step.floor)
+        apply_lock(sigma, 1, probability, step.floor)
         if rule.passes_new:
             v = 0.0
             for a in range(actions):

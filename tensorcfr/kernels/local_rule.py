@@ -70,7 +70,7 @@ _payoffs: dict[str, Any] = {}
 _paces: dict[str, Any] = {}
 """Functions that set the pace, by digest."""
 
-NEW = "/new"
+NEW_STRATEGY_SUFFIX = "/new"
 """End of the digest of rules that pass up the value of the new strategy."""
 
 
@@ -189,8 +189,8 @@ class LocalRule:
             return self
         rule = copy(self)
         rule.passes_new = new
-        base = self.digest.removesuffix(NEW)
-        rule._register(base + NEW if new else base)
+        base = self.digest.removesuffix(NEW_STRATEGY_SUFFIX)
+        rule._register(base + NEW_STRATEGY_SUFFIX if new else base)
         return rule
 
     @property

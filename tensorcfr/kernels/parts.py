@@ -32,9 +32,9 @@ class Part(NamedTuple):
     """Own reach of each sequence."""
     value: np.ndarray
     """Counterfactual payoffs before the backward pass; counterfactual values after it."""
-    scale: np.ndarray
+    value_bound: np.ndarray
     """float64 (buckets,): upper bound of the counterfactual values of each bucket, if values have
-    double precision; see :mod:`tensorcfr.solvers.scales`."""
+    double precision; see :mod:`tensorcfr.solvers.value_bounds`."""
 
 
 class Step(NamedTuple):

@@ -90,7 +90,7 @@ class PassSchedule(NamedTuple):
     """float64 (passes, 1 + parameters): averaging weight, then the parameters of the rule."""
     computes_reach: np.ndarray
     """bool (passes, players): True if the pass computes the player's reaches."""
-    share: np.ndarray
+    averaging_weight: np.ndarray
     """float64 (passes, players): weight of these reaches in the average."""
     played_floor: np.ndarray
     """float64 (passes, players): uniform share of the strategies of this iteration; 0 if strategies

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from .._util.argument_checks import brief, checked
+from .._util.renamed import renamed_attributes
 from .arrays import FREE
 from .chunked_form import ChunkedForm, ChunkLocks, buckets_of, most_buckets
 from .compiled_game import CompiledGame
@@ -19,6 +20,7 @@ LocksLike = Mapping[str, Mapping[str, float]]
 """Probabilities by infoset label and action label."""
 
 
+@renamed_attributes(keep_symmetry="keeps_symmetry")
 class Locks(Mapping[str, dict[str, float]]):
     """Locks of a game: infoset label to action to probability.
 
@@ -101,7 +103,7 @@ class Locks(Mapping[str, dict[str, float]]):
         return whole if merged is None else merged
 
     @property
-    def keep_symmetry(self) -> bool:
+    def keeps_symmetry(self) -> bool:
         """True if infosets that are merged in the merged game are locked in the same way."""
         return not self or self.game.merge_array(self.probabilities()) is not None
 

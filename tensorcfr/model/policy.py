@@ -44,7 +44,7 @@ class KnownValues(NamedTuple):
     a best response from there."""
 
 
-@renamed_attributes(made_from="matching_inputs")
+@renamed_attributes(made_from="matching_inputs", n_rows="n_probabilities")
 class Policy(Tabular, Mapping[str, dict[str, float]]):
     """Behaviour strategy of every player: infoset label to action to probability.
 
@@ -237,7 +237,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         return self.game.rows(player)
 
     @property
-    def n_rows(self) -> int:
+    def n_probabilities(self) -> int:
         """Number of probabilities, one for each action of each infoset."""
         return self.game.n_sequences - self.game.n_players
 

@@ -360,7 +360,7 @@ class _Run:
         # expected.
         chance = next_chance(self.trace, done, target)
         return (
-            chance if request.is_for_target and not self.keep_best else min(chance, next_checkpoint)
+            chance if request.has_no_budget and not self.keep_best else min(chance, next_checkpoint)
         )
 
     def keep_with(self, error: Exception) -> None:

@@ -131,7 +131,7 @@ class SolveRequest:
         )
 
     @property
-    def is_for_target(self) -> bool:
+    def has_no_budget(self) -> bool:
         """True if there is no budget of iterations, time or nodes, and no results on the way are
         needed: only a target can end the solve."""
         budgets = self.iters, self.time_limit, self.nodes

@@ -31,7 +31,6 @@ from .choose import resolve_algorithm, resolve_precision
 from .passes import Passes, bytes_of_passes
 from .problem import Problem
 from .runnable import RunnableSolver
-from .scales import bucket_scales
 from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, chunks_error, refuse
 from .solver_state import (
     State,
@@ -43,6 +42,7 @@ from .solver_state import (
     unpack,
     wrong_arrays,
 )
+from .value_bounds import bucket_bounds
 
 BYTES_OF_POLICY = 11
 """Bytes per sequence: a probability, and three flags while it is checked."""
@@ -134,7 +134,7 @@ class Solver(RunnableSolver):
         self._files = MappedFiles(Path(state_dir)) if state_dir is not None else None
         new = aligned if self._files is None else self._files.new
         dtype = np.dtype(precision)
-        self._scale = self._scales(dtype)
+        self._value_bound = self._bucket_bounds(dtype)
         new_state = first_state(self.form, record.rule, dtype, self._locks, new)
         if initial is not None:
             for array, source in zip(new_state, initial, strict=True):
@@ -170,11 +170,13 @@ class Solver(RunnableSolver):
             f"{record} keeps more than regrets: it takes float64 or float32, not {PACKED}",
         )
 
-    def _scales(self, dtype: np.dtype) -> np.ndarray:
-        return bucket_scales(self.form, dtype)
+    def _bucket_bounds(self, dtype: np.dtype) -> np.ndarray:
+        return bucket_bounds(self.form, dtype)
 
     def _new_passes(self, state: State) -> Passes:
-        return Passes(self.form, self.algorithm, state, self._scale, self._locks, self._threads)
+        return Passes(
+            self.form, self.algorithm, state, self._value_bound, self._locks, self._threads
+        )
 
     def _compile(self) -> None:
         """Compile the kernels of an iteration, or load them from the cache."""

@@ -89,13 +89,13 @@ def _begin(problem: Problem, source: WarmStart, iterations: float) -> tuple[np.n
 
 
 def _convert(
-    source_game: CompiledGame, numbers: np.ndarray, game: CompiledGame, *, shares: bool = False
+    source_game: CompiledGame, numbers: np.ndarray, game: CompiledGame, *, splits_sums: bool = False
 ) -> np.ndarray:
     """Convert numbers of a game, float64 (numbers,), to another game with the same infosets.
 
     If one infoset of ``game`` represents several infosets of ``source_game``, their numbers are
-    summed.  With ``shares``, a number that represents several infosets is their sum, and each gets
-    an equal share.
+    summed.  With ``splits_sums``, a number that represents several infosets is their sum, and
+    each of them gets an equal part.
     """
     if (
         game is source_game
@@ -108,7 +108,7 @@ def _convert(
     converted = np.zeros(game.n_numbers)
     for player in range(source_game.n_players):
         for rows in source_game.rows(player):
-            values = numbers[rows.numbers] / (rows.multiplicity[:, None] if shares else 1.0)
+            values = numbers[rows.numbers] / (rows.multiplicity[:, None] if splits_sums else 1.0)
             for label, actions, row in zip(rows.labels, rows.actions, values, strict=True):
                 try:
                     _, acting_player, own_actions, positions = game.locate(label)
@@ -172,7 +172,7 @@ def _regrets_of(
     solver_type = solver_class(record, source_game)
     assert solver_type is not None
     regret = solver_type.whole_regrets(solution.problem, solution.state)
-    whole = _convert(source_game, regret * scale, game, shares=True)
+    whole = _convert(source_game, regret * scale, game, splits_sums=True)
     if merged_number is None:
         return whole, strategy
     # A merged number is the sum of the regrets that it represents.

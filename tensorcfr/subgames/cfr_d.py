@@ -45,8 +45,8 @@ TOGETHER = 1 << 14
 subtrees, the overhead of a kernel call each would exceed the work on them."""
 
 
-NOTHING = np.zeros(0)
-NOTHING.flags.writeable = False
+NO_VALUES = np.zeros(0)
+NO_VALUES.flags.writeable = False
 FORGOTTEN = ("cumulative", "root_values", "touched", "trunk_values")
 """Arrays that the file of a solution stores if its chunks were forgotten."""
 
@@ -70,7 +70,7 @@ class DecomposedState(NamedTuple):
     each entry of the chunks."""
     touched: np.ndarray
     """int64 (2,): histories visited, and decision nodes among them."""
-    trunk_values: np.ndarray = NOTHING
+    trunk_values: np.ndarray = NO_VALUES
     """float64 (sequences of the trunk,): counterfactual values of a solution whose chunks were
     forgotten; (0,) for other states.
 
@@ -154,7 +154,7 @@ class DecomposedSolver(RunnableSolver):
         self._form = self._cut.chunks
         require(decomposed_bytes(game, record), f"solving {game.name}", memory_limit)
         self._chunks = SubgameSolver(self._form, record.inner)
-        self._scale = self._chunks.scales.bucket[0]
+        self._value_bound = self._chunks.bounds.bucket[0]
         if state is None:
             expected = self.expected(self.problem, {})
             zeros = {name: np.zeros(*of) for name, of in expected.items()}
@@ -192,7 +192,7 @@ class DecomposedSolver(RunnableSolver):
             np.zeros((0, len(value))),
             state.reach,
             value,
-            self._scale,
+            self._value_bound,
         )
         turns = [[player] for player in PLAYERS] if record.variant.alternating else [PLAYERS]
         for nth, movers in enumerate(turns):

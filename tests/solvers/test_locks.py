@@ -183,7 +183,7 @@ def test_leduc(symmetric: bool) -> None:
             alike[label] = lock
     locks = Locks(game, alike if symmetric else ranks)
     assert len(locks) > 20
-    assert locks.keep_symmetry is symmetric
+    assert locks.keeps_symmetry is symmetric
     solver = Solver(game, "cfr+", locks=locks)
     assert (solver.form.trunk is game.form) is not symmetric
     check(game, as_game(make_game("leduc")), "cfr+", locks, (1, 2, 5))
