@@ -66,8 +66,9 @@ class MemoryLimitError(MemoryError):
 
     def __init__(self, what: str, needed: int, limit: int, about: bool = False) -> None:
         super().__init__(
-            f"{what} needs {'about' if about else 'at least'} {format_bytes(needed)}, the limit is "
-            f"{format_bytes(limit)}; memory_limit='2GiB', say, changes it"
+            f"{what} needs {'about' if about else 'at least'} {format_bytes(needed)}, the "
+            f"limit is {format_bytes(limit)}; to change it, pass for example "
+            "memory_limit='2GiB'"
         )
         self.what = what
         self.needed = needed

@@ -61,9 +61,9 @@ def kernel(function: Callable[..., Any]) -> Any:
         if "cannot cache" not in str(error):
             raise
         warnings.warn(
-            "compiled kernels cannot be kept: neither the package's __pycache__ nor the user's "
-            "cache directory is writable, so every process spends seconds compiling; set "
-            "NUMBA_CACHE_DIR to a writable directory",
+            "compiled kernels cannot be cached: neither the package's __pycache__ nor the "
+            "user's cache directory is writable, so every process spends seconds compiling; "
+            "set NUMBA_CACHE_DIR to a writable directory",
             SlowStartWarning,
             stacklevel=2,
         )

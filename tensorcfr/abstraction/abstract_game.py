@@ -120,7 +120,7 @@ def lift(source: Annotated[Solution | Policy, SOURCE]) -> Policy:
     lifted: Callable[[Policy], Policy] | None = getattr(policy.game, "lifted", None)
     if lifted is None:
         raise ValueError(
-            f"{policy.game.name} is not an abstraction, or was loaded from a file without game=: "
-            "load it with game=, the abstraction"
+            f"{policy.game.name} is not an abstraction, or was loaded from a file without "
+            "game=: pass the abstraction as game= when you load it"
         )
     return lifted(policy)

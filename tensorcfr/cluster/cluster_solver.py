@@ -130,7 +130,8 @@ class ClusterSolver(Solver):
         """Refuse algorithms that workers do not know, and snapshots that do not fit in memory."""
         if self.algorithm.name not in PUBLISHED:
             raise ValueError(
-                f"{self.algorithm.name} is an algorithm of your own, which workers do not know"
+                f"{self.algorithm.name} is an algorithm of your own: workers know only "
+                "built-in algorithms"
             )
         limit = free_memory() if memory_limit is None else memory_limit
         form, record = self.form, self.algorithm

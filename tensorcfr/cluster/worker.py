@@ -212,4 +212,4 @@ def _compiled(name: str, recipe: bytes) -> ChunkedForm:
     try:
         return unpack_game({KEY: np.frombuffer(recipe, dtype=np.uint8)}).chunks
     except ValueError as error:
-        raise ValueError(f"another {name} is compiled there: {error}") from error
+        raise ValueError(f"the worker compiled a different {name}: {error}") from error

@@ -213,8 +213,8 @@ class DeepSolver(SamplingSolver):
             if not (self._has_choices(player) and self._advantages.needs_samples):
                 return
             raise TrainingError(
-                f"{where}: the advantage buffer of player {player} is empty: no traversal came to "
-                "an infoset of theirs; more traversals may"
+                f"{where}: the advantage buffer of player {player} is empty, because no "
+                "traversal reached an infoset of theirs; increase traversals"
             )
         predicted = self._fit(
             self._parameters,

@@ -160,8 +160,8 @@ def check_number_offset(reader: ChunkReader) -> None:
         fail(f"{which} at number {game.number_offset[index]}, not {ends[index]}")
     if (index := first_true(game.sequence_offset != ends[:-1] - before)) is not None:
         fail(
-            f"chunk {index} has the base {game.sequence_offset[index]}, "
-            f"not {ends[index] - before[index]}"
+            f"chunk {index} has the sequence offset {game.sequence_offset[index]}, not "
+            f"{ends[index] - before[index]}"
         )
 
 

@@ -13,7 +13,7 @@ from .compiled_game import CompiledGame
 from .flat_game import FlatGame
 from .team_game import TeamGame
 
-COMPILED = Kind((CompiledGame,), "a compiled game: compile_game makes one")
+COMPILED = Kind((CompiledGame,), "a compiled game (from compile_game)")
 Compiled = Annotated[CompiledGame, COMPILED]
 # A strategy needs only labels and numbers, which both kinds of games name in the same way.
 Played = Annotated[CompiledGame, Kind((CompiledGame, TeamGame), COMPILED.words)]
@@ -52,7 +52,7 @@ def require_flat(game: CompiledGame, what: str) -> FlatGame:
         CutError: The game is in chunks; says how to lay it out.
     """
     if not isinstance(game, FlatGame):
-        problem = f"{game.name} is in chunks, and {what} works on a game that is laid out"
+        problem = f"{game.name} is in chunks, and {what} needs a flat game"
         raise CutError(problem, cut=False)
     return game
 

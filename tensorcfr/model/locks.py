@@ -161,7 +161,7 @@ def _row(label: str, actions: tuple[str, ...], probabilities: Mapping[str, float
     """Return the locked probabilities of an infoset, ``FREE`` for a free action."""
     if not isinstance(probabilities, Mapping):
         raise TypeError(
-            f"locks: a lock of {label!r} maps actions to numbers, not {brief(probabilities)}"
+            f"locks: a lock of {label!r} must map actions to numbers, not {brief(probabilities)}"
         )
     refuse_unknown(label, probabilities, actions)
     # An infoset with one action has only one strategy.
@@ -178,11 +178,13 @@ def _row(label: str, actions: tuple[str, ...], probabilities: Mapping[str, float
     # Negated, so that NaN is refused.
     if not ((row[locked] >= 0).all() and total <= 1 + SUM_TOLERANCE):
         raise ValueError(
-            f"infoset {label!r} cannot be locked to {dict(probabilities)}: no distribution"
+            f"infoset {label!r} cannot be locked to {dict(probabilities)}: probabilities "
+            "must be at least 0 and sum to at most 1"
         )
     if locked.all() and total < 1 - SUM_TOLERANCE:
         raise ValueError(
-            f"all actions of infoset {label!r} are locked, to {total:g} in sum and not to 1"
+            f"all actions of infoset {label!r} are locked, and their probabilities sum to "
+            f"{total:g}, not to 1"
         )
     if total >= 1 - SUM_TOLERANCE:
         row[~locked] = 0.0

@@ -146,6 +146,6 @@ def refuse_uncompiled(record: Record, name: str) -> None:
             if known_record.samples_rules
         )
         raise ValueError(
-            f"{record.name} takes a compiled game: compile_game makes one of {name}; straight from "
-            f"the rules learn {alternatives}"
+            f"{record.name} needs a compiled game: compile {name} with compile_game; "
+            f"{alternatives} also solve from the rules"
         )

@@ -156,18 +156,18 @@ class Solver(RunnableSolver):
         """
         game, record, rule = self.game, self.algorithm.name, self.algorithm.rule
         in_chunks, is_packed = bool(game.chunks.n_chunks), precision == PACKED
-        problem = f"{record} changes payoffs by own reach, which games in chunks do not keep"
+        problem = f"{record} changes payoffs by own reach, which games in chunks do not store"
         refuse(in_chunks and rule.payoff is not None, CutError(problem, cut=False))
         refuse(
             rule.is_scale_dependent and game.merges_hands,
-            f"{record} minds the size of regrets: compile {game.name} with symmetry=False",
+            f"{record} depends on the scale of regrets: compile {game.name} with symmetry=False",
         )
         for what, is_given in ((PACKED, is_packed), ("state_dir", state_dir is not None)):
-            problem = f"{record} takes {what} for games in chunks alone"
+            problem = f"{record} takes {what} only for games in chunks"
             refuse(is_given and not in_chunks, chunks_error(game, problem))
         refuse(
             is_packed and bool(rule.memory or not rule.matches_regret),
-            f"{record} keeps more than regrets: it takes float64 or float32, not {PACKED}",
+            f"{record} stores more than regrets: it takes float64 or float32, not {PACKED}",
         )
 
     def _bucket_bounds(self, dtype: np.dtype) -> np.ndarray:

@@ -57,10 +57,10 @@ def warm_state(
     record = find_algorithm(algorithm)
     if not isinstance(record, Algorithm):
         raise ValueError(
-            f"{record.name} takes no warm start: the variants that pass over the whole game do"
+            f"{record.name} takes no warm start: only variants that pass over the whole game do"
         )
     if not 0 < iterations < np.inf:
-        raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
+        raise ValueError(f"iterations must be above 0, not {iterations!r}")
     problem = Problem(game, record, locks_for(game, locks))
     solver_type = solver_class(record, game)
     assert solver_type is not None
@@ -78,8 +78,8 @@ def _begin(problem: Problem, source: WarmStart, iterations: float) -> tuple[np.n
         source = source.policy
     if rule.exponential:
         raise ValueError(
-            f"{rule.name} does not match regrets: a warm start from strategies is for rules "
-            "that do; start from the regrets of a solution"
+            f"{rule.name} does not match regrets, so that it cannot start from strategies: "
+            "start from the regrets of a solution"
         )
     if not isinstance(source, Policy):
         source = find_policy(game, source, "warm_start")
@@ -146,7 +146,7 @@ def _have_same_numbers(game: CompiledGame, other_game: CompiledGame) -> bool:
 def _infosets_differ(game: CompiledGame, source_game: CompiledGame) -> ValueError:
     return ValueError(
         f"a warm start of {game.name} needs strategies or a solution of a game with the same "
-        f"infosets and actions, which {source_game.name} has not"
+        f"infosets and actions, and those of {source_game.name} differ"
     )
 
 

@@ -187,5 +187,5 @@ def check_merges_nothing(game: CompiledGame) -> None:
     if game.merges_hands:
         raise ValueError(
             f"{game.name} merges hands and boards that the new strategies distinguish: "
-            "compile it with symmetry=False, or read subgames[k].solution"
+            "compile it with symmetry=False, or read the strategies in subgames[k].solution"
         )

@@ -76,7 +76,7 @@ class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
         if row is None:
             near = suggest(str(label), list(islice(self, MOST_COMPARED)))
             raise UnknownNameError(
-                f"no play of {self.game.name} came to an infoset {label!r}; {near}"
+                f"no play of {self.game.name} reached an infoset {label!r}; {near}"
             )
         return Lookup(zip(self._names(row), self._at(row), strict=True))
 

@@ -196,7 +196,7 @@ class TestRestarts:
     def test_refusal(self) -> None:
         with pytest.raises(ValueError, match=r"average_growth must be a number >= 1, not 0\.5"):
             DCFR(average_growth=0.5)
-        with pytest.raises(ValueError, match="average_growth is for passes over the whole game"):
+        with pytest.raises(ValueError, match="average_growth needs passes over the whole game"):
             EXTERNAL_SAMPLING(variant=CFR(average_growth=2))
         with pytest.raises(ValueError, match="restart_base must be 0 or at least 2, not 1"):
             DCFR(restart_base=1)

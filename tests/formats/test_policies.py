@@ -144,7 +144,7 @@ BAD_FILES = [
     ("csv", GOOD + "J,pass,1\nJ,pass,1\n", r"policy\.csv:3: action 'pass' of infoset 'J' is given"),
     ("csv", GOOD + "J,pass,one\n", r"policy\.csv:2: 'one' is not a probability"),
     ("csv", GOOD + "J,pass\n", r"policy\.csv:2: 2 cells, but 3 columns"),
-    ("csv", GOOD + "J,pass,1\n", r"policy\.csv: the policy says nothing about infoset 'Q'"),
+    ("csv", GOOD + "J,pass,1\n", r"policy\.csv: the policy has no probabilities for infoset 'Q'"),
     ("csv", GOOD + "J,pass,0.5\n", r"policy\.csv: .*infoset 'Q'|'J' are not a distribution"),
     ("csv", "", "no column 'infoset'"),
     ("json", "{", "cannot read .*json"),
@@ -275,7 +275,7 @@ def test_policies_move_by_label() -> None:
         Policy.uniform(compile_game("chicken")).moved_to(compile_game("stag_hunt"))
     with pytest.raises(ValueError, match="policy is for chicken, not for stag_hunt"):
         evaluate(compile_game("stag_hunt"), Policy.uniform(compile_game("chicken")))
-    with pytest.raises(ValueError, match="policy is for leduc laid out, not in chunks: compile"):
+    with pytest.raises(ValueError, match="policy is for leduc flat, not in chunks: compile"):
         evaluate(cut, policy)
     with pytest.raises(ValueError, match="another game that is called leduc: its rules or its cut"):
         evaluate(cut, Policy.uniform(compile_game("leduc", cut=1, symmetry=False)))

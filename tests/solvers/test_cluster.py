@@ -189,7 +189,7 @@ def test_random_games(
         cut = cut_game(game, 1)
         locks = random_locks(cut, seed, 0.2)
         if precision == "int16" and not cut.chunks.n_chunks:
-            with pytest.raises(ValueError, match="cfr takes int16 for games in chunks alone"):
+            with pytest.raises(ValueError, match="cfr takes int16 only for games in chunks"):
                 ClusterSolver(cut, CFR, cluster=FakeClient(1), locks=locks, precision=precision)
             return
         here = Solver(cut, CFR, locks=locks, precision=precision)
@@ -526,7 +526,7 @@ def test_requests_that_make_no_sense(fakes: None) -> None:
         ClusterSolver(cut_game(), CFR, cluster=cluster, memory_limit=12_000)
     assert cluster.status == "closed"
     own = Algorithm("mine", rule=CFR.rule, formula="", source="", parameters=CFR.parameters)
-    with pytest.raises(ValueError, match="mine is an algorithm of your own, which workers"):
+    with pytest.raises(ValueError, match="mine is an algorithm of your own: workers"):
         solve(cut_game(), own, iters=1, cluster=cluster)
 
 

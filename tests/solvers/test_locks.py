@@ -389,7 +389,7 @@ def test_what_is_meant() -> None:
         ({"K": {"bet": 0.5, "pass": 0.6}}, "no distribution"),
         (
             {"K": {"bet": 0.5, "pass": 0.4}},
-            "all actions of infoset 'K' are locked, to 0.9 in sum and not to 1",
+            "all actions of infoset 'K' are locked, and their probabilities sum to 0.9, not to 1",
         ),
     ],
 )

@@ -107,7 +107,7 @@ def test_the_log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPat
     with caplog.at_level(logging.INFO, "tensorcfr"):
         solve(KUHN, "cfr", iters=20, checkpoints=[10, 20])
     events = [message.partition(": ")[2].partition(";")[0] for message in caplog.messages]
-    assert events == ["begins", "checkpoint", "checkpoint", "ran the iterations asked for"]
+    assert events == ["begins", "checkpoint", "checkpoint", "finished all iterations"]
     assert all(message.startswith("kuhn by cfr(") for message in caplog.messages)
     assert "exploitability" in caplog.messages[1]
     caplog.clear()

@@ -256,5 +256,5 @@ def test_refusals() -> None:
         solve(game, "external_sampling", iters=1, warm_start=policy)
     with pytest.raises(ValueError, match="warm_iterations must be a number above 0, not 0"):
         solve(game, iters=1, warm_start=policy, warm_iterations=0)
-    with pytest.raises(ValueError, match="says nothing about infoset"):
+    with pytest.raises(ValueError, match="has no probabilities for infoset"):
         solve(game, iters=1, warm_start={"K": {"bet": 1}})

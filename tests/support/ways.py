@@ -854,7 +854,7 @@ def refused_solve(name: str, way_name: str) -> Refused | None:
     if whole and not way.uncompiled and way.kind == "passes":
         remedy = ": compile_game" if way.cut is False else ", and .* has nothing to cut"
         if way.precision == "int16":
-            return Refused(ValueError, f"takes int16 for games in chunks alone{remedy}")
+            return Refused(ValueError, f"takes int16 only for games in chunks{remedy}")
         if way.files or way.workers:
             words = "is for variants that pass over .* games in chunks"
             return Refused(ValueError, f"{words}{remedy}")

@@ -292,7 +292,7 @@ def _pass(
         if time.perf_counter() > deadline or totals.max() > MOST_FOUND:
             return totals, weighted, False
         level = below
-    raise GameError(f"a history has more than {DEEPEST:,} steps, does the game end?")
+    raise GameError(f"a history has more than {DEEPEST:,} steps; does the game end?")
 
 
 def _infosets(passes: list[Weighted]) -> tuple[float, float, float]:
