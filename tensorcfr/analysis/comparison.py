@@ -273,7 +273,7 @@ class Comparison:
                 f"exploitability {evaluation.exploitability:.6g}{locked}"
             )
         lines += [
-            f"player {player}: differs from the first in {distance:.4g} decisions of a game"
+            f"  player {player}: differs from the first in {distance:.4g} decisions of a game"
             for player, distance in enumerate(self.distance)
         ]
         rows = [row for row in self.differences() if row.total_variation > 0]

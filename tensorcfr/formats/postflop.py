@@ -130,7 +130,7 @@ def _only_one(items: list[Any], name: str) -> Any:
         return configurations[0]["value"]
     names = ["/".join(map(str, item.get("path") or ["?"])) for item in configurations[:3]]
     problem = f"the export has {len(configurations)} configurations" + (
-        (f"({', '.join(names)}{', ...' if len(configurations) > 3 else ''}): keep only one of them")
+        f" ({', '.join(names)}{', ...' if len(configurations) > 3 else ''}): keep only one of them"
         if configurations
         else ""
     )

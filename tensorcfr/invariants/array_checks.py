@@ -103,7 +103,7 @@ def check_one(
     right = np.issubdtype(array.dtype, dtype) if any_size else array.dtype == dtype
     if not (right and array.dtype.isnative):
         declared = "a signed integer" if any_size else np.dtype(dtype)
-        order = "" if array.dtype.isnative else "in foreign byte order"
+        order = "" if array.dtype.isnative else " in foreign byte order"
         fail(f"is {np.dtype(array.dtype.type)}{order}, not {declared}")
     # The first array with a dimension defines its size, and later arrays must agree.
     if array.ndim == len(dimensions):

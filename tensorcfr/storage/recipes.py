@@ -74,7 +74,7 @@ def unpack_recipe(
     if taken.has(KEY):
         recipe = read_text(taken, KEY, {**FOUND_BY, **RECIPE})
         make, what = _compile_built_in, "compiling"
-        problem = "whose chunks, payoffs or version differ from"
+        problem = "whose chunks, payoffs or library version differ from those of"
     elif taken.has(RULES):
         recipe = read_text(taken, RULES, FOUND_BY)
         make, what = _find_rules, "making"

@@ -104,7 +104,7 @@ UNPROVEN: list[tuple[Record, str]] = [
     (CHANCE_SAMPLING(averaging="optimistic", alternating=False), "approximations"),
     (EXTERNAL_SAMPLING(average_power=2), "is for average_power=0"),
     (MMD_MOVING, "magnet moves"),
-    (RTCFR_PLUS, "strategies that are perturbed"),
+    (RTCFR_PLUS, "perturbed strategies"),
     (CFR_D(inner=CFR_PLUS(floor=0.1)), "about this algorithm"),
     (CFR_D(variant=CFR_PLUS(restart_base=2)), "about this algorithm"),
 ]

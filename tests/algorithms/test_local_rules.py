@@ -81,7 +81,9 @@ def test_saved_and_resumed(registry: None, tmp_path: Any) -> None:
 def test_an_unknown_algorithm_is_not_read_as_another(tmp_path: Any) -> None:
     game = GAMES["kuhn(cards=4)"]
     path = solve(game, REMEMBERING, iters=5).save(tmp_path / "mine")
-    with pytest.raises(ValueError, match=r"no algorithm 'remembering'.* must be registered"):
+    with pytest.raises(
+        ValueError, match=r"no algorithm 'remembering'.*register\(\) an algorithm of your own"
+    ):
         Solution.load(path)
     impostor = Algorithm("cfr", REMEMBERING.rule, "", "")
     path = solve(game, impostor, iters=5).save(tmp_path / "impostor")

@@ -503,7 +503,7 @@ plans in ``open_spiel/python/algorithms/mmd_dilated_test.py``."""
 def test_mirror_descent_ends_at_gambit_s_quantal_response_equilibrium(interpreted: None) -> None:
     game = compile_game("kuhn")
     solution = solve(game, MMD(alpha=0.1, eta=0.9), iters=400)
-    assert "last iterate converges to the quantal response" in solution.guarantee
+    assert "last iterate converges linearly to the quantal response" in solution.guarantee
     for label, probabilities in GAMBIT.items():
         assert solution.last_policy[label]["pass"] == pytest.approx(probabilities["pass"], rel=1e-6)
 

@@ -491,8 +491,8 @@ class TestArguments:
             ("J:bet=1,", "'J:bet=1,': infoset 'J' has no action ''"),
             (
                 "J:bet=2",
-                "infoset 'J' cannot be locked to {'bet': 2.0}: probabilities must be at least 0 and "
-                "sum to at most 1",
+                "infoset 'J' cannot be locked to {'bet': 2.0}: probabilities must be at least 0 "
+                "and sum to at most 1",
             ),
         ],
     )

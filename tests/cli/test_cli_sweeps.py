@@ -286,7 +286,7 @@ class TestChart:
             strategy_chart(solution, node, path=twin)
             assert filecmp.cmp(picture, twin, shallow=False)
         message = refused(USAGE, "chart", saved, "-o", tmp_path / "other.png", "--iters", "5")
-        assert "is solved already" in message
+        assert "is already solved" in message
 
     def test_exactly_solved(self, tmp_path: Path) -> None:
         picture, twin = tmp_path / "kuhn.png", tmp_path / "twin.png"

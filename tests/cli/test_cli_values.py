@@ -111,7 +111,7 @@ class TestShow:
         read = Solution.load(path, registered=False)
         np.testing.assert_array_equal(read.policy.probabilities, solution.policy.probabilities)
         assert read.state is None
-        with pytest.raises(ValueError, match="must be registered"):
+        with pytest.raises(ValueError, match=r"register\(\) an algorithm of your own"):
             Solution.load(path)
         with pytest.raises(ValueError, match="it has no state"):
             solve(read.game, start=read, iters=1)
@@ -153,7 +153,7 @@ class TestEvaluate:
         assert other == json.loads(printed("evaluate", leduc, "--json"))
         assert "of a different game than kuhn: leduc" in refused(USAGE, "evaluate", "kuhn", leduc)
         assert "give a file with a strategy of kuhn" in refused(USAGE, "evaluate", "kuhn")
-        assert "go together" in refused(USAGE, "evaluate", leduc, "--best-response=1")
+        assert "must be given together" in refused(USAGE, "evaluate", leduc, "--best-response=1")
         missing = tmp_path / "none.csv"
         assert refused(FAILURE, "evaluate", "kuhn", missing).endswith("No such file or directory")
 

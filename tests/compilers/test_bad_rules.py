@@ -235,8 +235,8 @@ HISTORIES = [
             }
         ),
         "player 0 forgets one of their own actions before infoset 'again' (imperfect recall): the "
-        "player reaches it by 'left' at infoset 'first' at history [left], but by 'right' at infoset "
-        "'first' at history [right]",
+        "player reaches it by 'left' at infoset 'first' at history [left], but by 'right' at "
+        "infoset 'first' at history [right]",
         ImperfectRecallError,
     ),
     Bad(
@@ -251,8 +251,8 @@ HISTORIES = [
             }
         ),
         "player 0 forgets one of their own actions before infoset 'first' (imperfect recall): the "
-        "player reaches it by 'go' at infoset 'heads' at history [heads, go], but by 'go' at infoset "
-        "'tails' at history [tails, go]",
+        "player reaches it by 'go' at infoset 'heads' at history [heads, go], but by 'go' at "
+        "infoset 'tails' at history [tails, go]",
         ImperfectRecallError,
     ),
     Bad(
@@ -266,8 +266,8 @@ HISTORIES = [
             }
         ),
         "player 0 forgets one of their own actions before infoset 'first' (imperfect recall): the "
-        "player reaches it without having acted at history [heads], but by 'go' at infoset 'tails' at "
-        "history [tails, go]",
+        "player reaches it without having acted at history [heads], but by 'go' at infoset 'tails' "
+        "at history [tails, go]",
         ImperfectRecallError,
     ),
     Bad(

@@ -389,7 +389,7 @@ class TestHands:
         [
             ('"p3 f", "p1 cbr 2.5", "p2 cc"', '"p3 cc", "p1 cc", "p2 cc"', "and 3 are on the last"),
             ('variant = "NT"', 'variant = "FT"\nsmall_bet = 1\nbig_bet = 2', "variant FT is not"),
-            ("actions", "deeds", "can replay"),
+            ("actions", "deeds", "cannot replay"),
             (HAND, "Site Hand #1: Hold'em No Limit", "the text of a hand from a poker site"),
         ],
     )

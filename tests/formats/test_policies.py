@@ -155,7 +155,7 @@ BAD_FILES = [
     (
         "json",
         '{"J": {"bet": NaN, "pass": 0}}',
-        r"policy\.json: .*'J' are not a distribution|nothing",
+        r"policy\.json: .*'J' are not a distribution|no probabilities",
     ),
     ("json", f'{{"J": {{"bet": 1{"0" * 400}}}}}', r"1000.*\.\.\. is not a probability"),
     ("npz", "not an archive", r"policy\.npz is not an \.npz file"),
@@ -223,7 +223,7 @@ def test_damaged_archives(tmp_path: Path) -> None:
     wrong: list[tuple[np.ndarray, str]] = [
         (uniform / 2, "empty sequence"),
         (np.where(uniform < 1, 0.25, 1.0), r"policy\.npz: .*infoset 'J' are not a distribution"),
-        (uniform[:-1], "the probabilities of kuhn are float64"),
+        (uniform[:-1], "the probabilities of kuhn must be float64"),
     ]
     for probability, message in wrong:
         np.savez(path, probability=probability, digest=digest)

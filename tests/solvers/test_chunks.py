@@ -1041,7 +1041,7 @@ def test_damaged_strategies(tmp_path: Path, interpreted: None) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"source": "kuhn(cards=6)"}, "whose chunks, payoffs or version differ"),
+        ({"source": "kuhn(cards=6)"}, "whose chunks, payoffs or library version differ"),
         ({"source": "goofspiel(cards=3)"}, "goofspiel.* has no private hands"),
         ({"source": "chess"}, "there is no game 'chess'"),
         ({"cut": -1}, "cut is -1"),

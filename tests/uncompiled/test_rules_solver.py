@@ -170,7 +170,7 @@ def test_rules_of_your_own_that_are_called_like_a_built_in_game(tmp_path: Path) 
         ("label_ends", lambda a: a[::-1].copy(), "does not rise"),
         ("labels", lambda a: a | 0x80, "not UTF-8"),
         ("labels", lambda a: a * 0 + 65, "twice"),
-        ("generator", lambda a: a * 0, "zeros only"),
+        ("generator", lambda a: a * 0, "only zeros"),
     ],
 )
 def test_a_damaged_state_is_refused(
