@@ -26,7 +26,8 @@ BORROWERS: set[Any] = set()
 
 
 class SlowStartWarning(UserWarning):
-    """Kernels take longer to compile, because no cache is writable or numba has other internals."""
+    """Warning that kernels take longer to compile, because no cache is writable or numba has other
+    internals."""
 
 
 try:

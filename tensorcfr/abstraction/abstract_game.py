@@ -36,9 +36,9 @@ class AbstractGame(FlatGame):
     """
 
     full: FlatGame = field(kw_only=True, repr=False)
-    """The full game, laid out."""
+    """The full game, flat."""
     original: CompiledGame = field(kw_only=True, repr=False)
-    """The full game as the caller gave it, in chunks or laid out."""
+    """The full game as the caller gave it, chunked or flat."""
     infoset: np.ndarray = field(kw_only=True, repr=False)
     """int64 (infosets of the full game,): infoset of the abstraction that contains each."""
 

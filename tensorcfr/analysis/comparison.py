@@ -173,7 +173,7 @@ class Differing(NamedTuple):
 class Comparison:
     """Differences of two policies of one game, and their values.
 
-    A game in chunks is not laid out: the infosets of one public node are compared at a time.
+    A game in chunks is not made flat: the infosets of one public node are compared at a time.
     """
 
     first: Values

@@ -178,7 +178,7 @@ def _blueprint(source: str, spot_options: GivenSpot, iters: int) -> Solution:
 
 
 class QuitError(Exception):
-    """The player wants to end the match."""
+    """Request of the player to end the match."""
 
 
 def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> None:

@@ -81,7 +81,7 @@ class DeepSolver(SamplingSolver):
         MemoryLimitError: The arrays would not fit; raised before they are allocated.
         MissingExtraError: JAX, optax or equinox is not installed; says how to install them.
 
-    On rules, :meth:`step` raises MemoryLimitError if there is no room for another infoset.  An
+    On rules, :meth:`iterate` raises MemoryLimitError if there is no room for another infoset.  An
     iteration that raises an error is undone.
     """
 
@@ -497,7 +497,7 @@ class DeepSolver(SamplingSolver):
     def average_policy(self) -> Policy:
         """Return the average strategy.
 
-        If the average is a network, it is trained from scratch after each call of :meth:`step`,
+        If the average is a network, it is trained from scratch after each call of :meth:`iterate`,
         with random numbers from the solver state.
         """
         if self._cached_average is None or self._cached_average[0] != self.iteration:

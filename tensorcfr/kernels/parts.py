@@ -54,14 +54,14 @@ class Step(NamedTuple):
 class Lanes(NamedTuple):
     """Adjacent infosets of a bucket.
 
-    Action ``a`` of lane ``l`` is sequence ``at + a * stride + l``.
+    Action ``a`` of lane ``l`` is sequence ``first + a * stride + l``.
     """
 
     actions: int
     """Number of actions of every infoset."""
     stride: int
     """Distance between consecutive actions."""
-    at: int
+    first: int
     """Sequence of the first action of the first infoset."""
     length: int
     """Number of infosets."""

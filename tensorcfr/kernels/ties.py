@@ -1,9 +1,9 @@
 """Ties: instantaneous regrets within rounding error count as exactly 0.
 
 In double precision, the threshold is computed from the payoffs before the first iteration; see
-:mod:`tensorcfr.solvers.value_bounds`.  In single precision, reaches are rounded to 2^-24.  Such a
-threshold would hide true regrets wherever the opponents' reach is small.  So the threshold is a
-fraction of the counterfactual values from which the regret is computed.
+:mod:`tensorcfr.solvers.value_bounds`.  In single precision, reaches are rounded to 2^-24, and a
+threshold from the payoffs would hide true regrets wherever the opponents' reach is small.  There
+the threshold is a fraction of the counterfactual values from which the regret is computed.
 """
 
 from __future__ import annotations
@@ -69,6 +69,6 @@ def _roundings_of_sizes(value: np.ndarray, lanes: Lanes, rows: Rows) -> None:
     tie_threshold, rounding = rows.tie_threshold, as_precision_of(value[0], SINGLE_ROUNDING)
     tie_threshold[: lanes.length] = rows.bound
     for a in range(lanes.actions):
-        q = value[lanes.at + a * lanes.stride :]
+        q = value[lanes.first + a * lanes.stride :]
         for lane in range(lanes.length):
             tie_threshold[lane] = max(tie_threshold[lane], rounding * abs(q[lane]))

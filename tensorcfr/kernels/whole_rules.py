@@ -132,7 +132,7 @@ def step_free(
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
-            s = lanes.at + a * lanes.stride
+            s = lanes.first + a * lanes.stride
             arrays[0, free, 0], arrays[2, free, 0] = regret[s], value[s]
             arrays[1, free, 0] = round_ties(value[s] - mean, tie_threshold, 0.0)
             arrays[3, free, 0] = sigma[a] / free_total
@@ -144,7 +144,7 @@ def step_free(
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
-            s = lanes.at + a * lanes.stride
+            s = lanes.first + a * lanes.stride
             regret[s], sigma[a] = arrays[0, free, 0], arrays[3, free, 0]
             for k in range(memory.shape[0]):
                 memory[k, s] = arrays[OWN_ROWS + k, free, 0]

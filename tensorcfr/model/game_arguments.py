@@ -42,14 +42,14 @@ STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and a
 
 
 def require_flat(game: CompiledGame, what: str) -> FlatGame:
-    """Check that a game is laid out, and return it.
+    """Check that a game is flat, and return it.
 
     Args:
         game: The game.
         what: The user of the game, for the error: ``"the linear program"``.
 
     Raises:
-        CutError: The game is in chunks; says how to lay it out.
+        CutError: The game is in chunks; says how to make it flat.
     """
     if not isinstance(game, FlatGame):
         problem = f"{game.name} is in chunks, and {what} needs a flat game"
@@ -59,13 +59,13 @@ def require_flat(game: CompiledGame, what: str) -> FlatGame:
 
 @dataclass(frozen=True)
 class FlatGameCheck(Kind):
-    """Requirement of a compiled game that is laid out."""
+    """Requirement of a flat compiled game."""
 
     def __call__(self, name: str, value: Any) -> FlatGame:
         """Return the game.
 
         Raises:
-            CutError: The game is in chunks; says how to lay it out.
+            CutError: The game is in chunks; says how to make it flat.
         """
         return require_flat(super().__call__(name, value), "this")
 

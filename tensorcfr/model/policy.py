@@ -185,7 +185,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         }
 
     def moved_to(self, game: CompiledGame) -> Policy:
-        """Return the same strategies in a game with the same infosets, in chunks or laid out.
+        """Return the same strategies in a game with the same infosets, chunked or flat.
 
         Raises:
             ValueError: The game has another infoset, or infosets that are merged in it have

@@ -465,7 +465,7 @@ class _Run:
     def report(self) -> None:
         """Call the progress hook, which may stop the solve, and log the progress regularly."""
         if time.monotonic() - self.logged > LOG_SECONDS:
-            self.log("goes on")
+            self.log("continues")
         if self.progress is not None:
             solver = self.solver
             must_stop = self.progress(

@@ -211,7 +211,7 @@ class SolveRequest:
         refuse(
             self.wants_proof and not record.is_exact,
             f"target=0 asks for an exact equilibrium, and {self.game.name} is too large for one, "
-            "is not laid out, or does not have two players and a constant sum: name an algorithm "
+            "is not flat, or does not have two players and a constant sum: name an algorithm "
             "to iterate, and give it iters or time_limit",
         )
         # The linear program reaches every target, so that a target does not conflict with its
@@ -246,7 +246,9 @@ class SolveRequest:
         """Check that a solution is one to continue from."""
         game = self.game
         if start.state is None:
-            raise ValueError(f"cannot go on from a solution by {start.algorithm}: it has no state")
+            raise ValueError(
+                f"cannot continue from a solution by {start.algorithm}: it has no state"
+            )
         if start.game is not game and start.game.digest != game.digest:
             if start.game.name == game.name:
                 raise ValueError(

@@ -124,6 +124,7 @@ class Solver(RunnableSolver):
             precision = str(state.regret.dtype)
         self._refuse_others(precision, threads, locks, state_dir)
         self.locks = locks_for(game, locks) if self.takes_locks else None
+        # Merged if the algorithm and the locks allow it; a flat game is a trunk without chunks.
         self.form = self.problem.form
         initial = None if state is None else self.restore(self.problem, self.stored_arrays(state))
         needed = bytes_needed(game, record, precision, self.locks, threads, state_dir)

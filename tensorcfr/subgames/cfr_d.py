@@ -311,7 +311,7 @@ class DecomposedSolver(RunnableSolver):
         return self._chunks.strategies(part - 1, self._resolved(part - 1, reach)).copy()
 
     def average_policy(self) -> Policy:
-        """Return the average strategy; subgames are resolved when they are first looked at."""
+        """Return the average strategy; subgames are resolved when they are first read."""
         return self.policy_of(self.problem, self._state)
 
     def evaluate(self) -> Evaluation:  # noqa: D102
@@ -386,7 +386,7 @@ def _plan(trunk: SequenceForm, weight: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 class _ResolvedPolicy(PolicyByParts):
-    """An average strategy whose subgames are resolved when they are first looked at.
+    """An average strategy whose subgames are resolved when they are first read.
 
     In a game in chunks this is the chunk of the infoset, otherwise all subgames. The solver is
     private to the policy, so its state does not change.

@@ -171,9 +171,9 @@ def resolve(
     ``reach-maxmargin`` are divided among the subgames below an action in proportion to their
     probability, so it is safe for any set of them.
 
-    No game is laid out. Subgames of games of cards are compiled without arrays over pairs of hands.
-    The exceptions, for small games, are ``reach-maxmargin``, the linear program, and subgames that
-    end early.
+    No game is converted to a flat one. Subgames of games of cards are compiled without arrays over
+    pairs of hands. The exceptions, for small games, are ``reach-maxmargin``, the linear program,
+    and subgames that end early.
 
     >>> from tensorcfr import Policy, compile_game, evaluate
     >>> game = compile_game("leduc")
@@ -215,7 +215,7 @@ def resolve(
         ValueError: There is no such public node, or the player never goes there; or the blueprint
             or a continuation is of another game. Or the game is not zero-sum, and the method, the
             algorithm or a depth limit needs that. Or there are continuations and no depth limit. Or
-            the game is given by its rules, and the method would lay it out.
+            the game is given by its rules, and the method needs a flat game.
         MemoryLimitError: A subgame of a game of cards is too large to be compiled hand by hand.
     """
     record = resolve_algorithm(algorithm, game)

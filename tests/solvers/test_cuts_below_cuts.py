@@ -22,7 +22,7 @@ from tensorcfr import PublicTreeGame, Solver, compile_game, load_game, save_game
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, PCFR_PLUS
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.evaluation.profile import profile_of
-from tensorcfr.model.branch_shares import divide, share_of, way_to
+from tensorcfr.model.branch_shares import divide, share_of, visits_to
 from tensorcfr.model.chunked_form import ChunkedForm
 from tensorcfr.solvers.value_bounds import game_bounds
 
@@ -179,7 +179,7 @@ def test_the_way_to_a_chunk() -> None:
     """Down to it, then through it and all below it; the visits of other chunks are left out."""
     form = compile_game("leduc(ranks=2)", cut=(1, 2, 4)).chunks
     for chunk in range(form.n_chunks):
-        one = way_to(form, chunk)
+        one = visits_to(form, chunk)
         above = [chunk + 1]
         while above[0]:
             above.insert(0, int(form.parent_part[above[0] - 1]))

@@ -114,7 +114,7 @@ def test_the_log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(driver, "LOG_SECONDS", -1.0)
     with caplog.at_level(logging.INFO, "tensorcfr"):
         solve(KUHN, "cfr", iters=20, checkpoints=[20])
-    assert any("goes on" in message for message in caplog.messages)
+    assert any("continues" in message for message in caplog.messages)
 
 
 def test_nothing_is_logged_unless_asked(caplog: pytest.LogCaptureFixture) -> None:
