@@ -175,12 +175,12 @@ MMD = Algorithm(
 )
 """Magnetic mirror descent on the sequence form with dilated entropy, whose magnet is the uniform
 mixture of reduced plans.  The *last* iterate (``Solution.last_policy``) converges to the quantal
-response equilibrium (logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is ``alpha``,
-``e`` is ``eta``, per unit of payoff.  The theorem needs ``e <= a / L**2``, where ``L`` is half the
-range of a player's payoffs; the largest entry of the payoff matrix does not determine ``L``.  The
-default satisfies the bound if payoffs range over 0.63 or less, and was seen to converge in games
-with larger ranges (``docs/guarantees.md``).  With ``alpha=0`` it is mirror descent.  The distance
-of its average from an equilibrium is then limited by ``eta``."""
+response equilibrium (logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is
+``alpha``, ``e`` is ``eta``, per unit of payoff.  The theorem needs ``e <= a / L**2``, where ``L``
+is half the range of a player's payoffs; the largest entry of the payoff matrix does not determine
+``L``.  The default satisfies the bound if payoffs range over 0.63 or less, and was seen to converge
+in games with larger ranges (``docs/guarantees.md``).  With ``alpha=0`` it is mirror descent.  The
+distance of its average from an equilibrium is then limited by ``eta``."""
 
 MMD_MOVING = Algorithm(
     "mmd-moving",

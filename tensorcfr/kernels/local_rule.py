@@ -109,8 +109,8 @@ class LocalRule:
             the actions that are played or would have gained.  ``size`` is the sum of the positive
             cumulative regrets divided by the length of those instantaneous regrets, and at least
             ``2 ** -40``.  The factor is 1 if either vector has length 0, and at most 1 if ``size``
-            exceeds ``2 ** 40``.  Instantaneous regrets are measured from the rule's strategy without
-            a floor.
+            exceeds ``2 ** 40``.  Instantaneous regrets are measured from the strategy of the rule
+            without a floor.
         checks: Checks of the parameters by name, for parameters that do not accept every number.
     """
 
