@@ -24,8 +24,8 @@ class CutError(GameError):
     """
 
     def __init__(self, problem: str, *, cut: bool) -> None:
-        remedy = "give game.flat(), or compile it with cut=False"
-        super().__init__(f"{problem}: {'compile_game(..., cut=True)' if cut else remedy}")
+        remedy = "compile it with cut=True" if cut else "use game.flat(), or compile with cut=False"
+        super().__init__(f"{problem}; {remedy}")
         self.problem = problem
         self.cut = cut
 

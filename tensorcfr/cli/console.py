@@ -158,8 +158,8 @@ def _reported_errors() -> Iterator[None]:
         parts = (str(error) or "out of memory", *getattr(error, "__notes__", ()))
         end("; ".join(parts), FAILURE)
     except CutError as error:
-        hint = "--cut always cuts it" if error.cut else "--cut never makes it flat"
-        end(f"{error.problem}: tensorcfr solve {hint}", USAGE)
+        cut = "always" if error.cut else "never"
+        end(f"{error.problem}; solve it with --cut {cut}", USAGE)
     except ValueError as error:
         end(str(error), USAGE)
 

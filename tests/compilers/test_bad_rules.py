@@ -477,7 +477,7 @@ def test_values_at_deals_that_cannot_occur_are_ignored() -> None:
         (
             lambda: compile_game("kuhn", memory_limit=500),
             r"compiling kuhn needs at least 900 bytes, the limit is 500 bytes; "
-            r"memory_limit='2GiB', say, changes it",
+            r"to change it, pass for example memory_limit='2GiB'",
         ),
         (
             lambda: compile_game("goofspiel", memory_limit=50_000),

@@ -197,7 +197,7 @@ def test_a_damaged_state() -> None:
         (state._replace(regret=state.regret[1:]), "regret is float64"),
         (state._replace(touched=state.touched * 1.0), "touched is float64"),
         (state._replace(strategy=state.strategy * np.nan), "strategy holds a number that is not"),
-        (state._replace(generator=state.generator * 0), "generator holds zeros only"),
+        (state._replace(generator=state.generator * 0), "generator holds only zeros"),
     ):
         with pytest.raises(ValueError, match=message):
             SampledSolver(KUHN, "external_sampling", state=damaged)

@@ -157,7 +157,7 @@ class TestArguments:
     @pytest.mark.parametrize("game", ["kuhn", Choice()])
     def test_rules_are_compiled_first(self, game: Any) -> None:
         with pytest.raises(
-            ValueError, match=r"cfr\+ needs a compiled game: compile kuhn with compile_game"
+            ValueError, match=r"cfr\+ needs a compiled game: compile \w+ with compile_game"
         ):
             solve(game, iters=1)
         with pytest.raises(TypeError, match=r"game must be a compiled game \(from compile_game\)"):
@@ -260,9 +260,9 @@ class TestStates:
     def test_damaged(self) -> None:
         state = Solver(KUHN).state
         # All arrays are float64 or all are float32, as the regrets say.
-        with pytest.raises(ValueError, match=r"cumulative is float64 .* it is float32 \(26,\)$"):
+        with pytest.raises(ValueError, match=r"cumulative is float64 .* it must be float32 \(26,\)$"):
             Solver(KUHN, state=state._replace(regret=state.regret.astype(np.float32)))
-        with pytest.raises(ValueError, match=r"regret is float16 .* it is float64 \(26,\)$"):
+        with pytest.raises(ValueError, match=r"regret is float16 .* it must be float64 \(26,\)$"):
             Solver(KUHN, state=state._replace(regret=state.regret.astype(np.float16)))
         with pytest.raises(ValueError, match="regret holds a number that is not finite"):
             Solver(KUHN, state=state._replace(regret=state.regret + np.nan))
