@@ -518,7 +518,7 @@ def test_the_scheduler_is_lost(tmp_path: Path, replaced: bool, fakes: None) -> N
 
 def test_requests_that_make_no_sense(fakes: None) -> None:
     cluster: Any = FakeClient()
-    with pytest.raises(ValueError, match=r"cluster is for .* games in chunks; compile it with cut=True"):
+    with pytest.raises(ValueError, match=r"cluster is .* games in chunks; compile .* cut=True"):
         solve(compile_game(SPEC), CFR, iters=1, cluster=cluster)
     with pytest.raises(ValueError, match=r"cluster is for .* games in chunks$"):
         solve(cut_game(), "external_sampling", iters=1, cluster=cluster)
@@ -621,7 +621,7 @@ def test_a_connection_of_ones_own(made: list[Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "problem"),
     [
-        ("tensorcfr 0.0.1", r"the worker tcp://b:1 has tensorcfr 0\.0\.1, and this process has tensorcfr"),
+        ("tensorcfr 0.0.1", r"the worker tcp://b:1 has tensorcfr 0\.0\.1, and this process has"),
         (ImportError("no tensorcfr"), "the worker tcp://b:1 cannot use this library: no tensorcfr"),
     ],
 )
@@ -678,7 +678,7 @@ def test_workers_of_dask(client: Any, monkeypatch: pytest.MonkeyPatch, tmp_path:
         solve(game, CFR, iters=1, cluster=7)
     with monkeypatch.context() as patched:
         patched.setattr(type(client), "run", lambda *given, **options: {"tcp://a:1": "tensorcfr 9"})
-        with pytest.raises(ValueError, match="the worker tcp://a:1 has tensorcfr 9, and this process has"):
+        with pytest.raises(ValueError, match="the worker tcp://a:1 has tensorcfr 9, and this"):
             solve(game, CFR, iters=1, cluster=client)
         patched.setattr(type(client), "run", lambda *given, **options: {})
         with pytest.raises(ClusterError, match=r"the scheduler at inproc\S+ has no workers"):

@@ -260,7 +260,7 @@ class TestStates:
     def test_damaged(self) -> None:
         state = Solver(KUHN).state
         # All arrays are float64 or all are float32, as the regrets say.
-        with pytest.raises(ValueError, match=r"cumulative is float64 .* it must be float32 \(26,\)$"):
+        with pytest.raises(ValueError, match=r"cumulative is float64 .* must be float32 \(26,\)$"):
             Solver(KUHN, state=state._replace(regret=state.regret.astype(np.float32)))
         with pytest.raises(ValueError, match=r"regret is float16 .* it must be float64 \(26,\)$"):
             Solver(KUHN, state=state._replace(regret=state.regret.astype(np.float16)))

@@ -248,7 +248,9 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"pass start \(to continue\) or warm_start .*, not both"):
         solve(game, iters=1, start=begun, warm_start=begun)
     another = solve(compile_game("kuhn(cards=4)"), iters=1)
-    with pytest.raises(ValueError, match=r"same infosets and actions, and those of kuhn.cards=4. differ"):
+    with pytest.raises(
+        ValueError, match=r"infosets and actions, and those of kuhn.cards=4. differ"
+    ):
         solve(game, iters=1, warm_start=another)
     with pytest.raises(ValueError, match="exponential weights does not match regrets"):
         solve(game, "hedge", iters=1, warm_start=policy)
