@@ -124,7 +124,7 @@ def measure(spec: str, algorithm: str, precision: str) -> dict[str, Any]:
     ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, 1 << 18)
     spot = SPOTS.get(spec)
     record = read_algorithm(algorithm)
-    # Histories are sampled of a game that is laid out.
+    # Histories are sampled of a flat game.
     cut: Any = not isinstance(record, Sampling) and "auto"
     game = compile_game(spec, cut=cut) if spot is None else compile_game("holdem", **spot)
     options: dict[str, Any] = {} if isinstance(record, Sampling) else {"precision": precision}

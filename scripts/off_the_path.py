@@ -95,7 +95,7 @@ def settle(name: str) -> None:
         regrets = np.concatenate([rows.conditional_regret for rows in worth.all_rows()])
         count = int((regrets > most).sum())
         for which, largest in (
-            ("own reach from 0.01", found.by_mistakes.largest),
+            ("own reach from 0.01", found.on_own_path.largest),
             ("everywhere", found.everywhere.largest),
         ):
             if largest > most:
@@ -122,7 +122,7 @@ def measure(name: str) -> list[dict[str, Any]]:
             done = mark
             worth = values(whole, solution.policy)
             found = regrets_of(worth)
-            led_to, every = found.by_mistakes.largest, found.everywhere
+            led_to, every = found.on_own_path.largest, found.everywhere
             figures = solution.exploitability, on_path(worth), led_to, every.largest, every.mean
             shares = (f"{100 * figure / pot:.3g}" for figure in figures)
             row = {"game": name, "floor": way, "iterations": mark}

@@ -8,9 +8,10 @@
 :func:`compile_game` reads the rules once.  ``game.tree`` is the history tree as flat arrays
 (:class:`~tensorcfr.model.arrays.HistoryTree`): ``parent``, ``first_child``, ``player`` and
 ``infoset`` by node, and ``utility`` by terminal and player.  ``game.form`` is the sequence form
-(:class:`~tensorcfr.model.arrays.SequenceForm`).  :func:`solve` passes over it in every iteration:
-a backward pass computes counterfactual values and updates regrets, and a forward pass computes
-reaches and updates the average strategy.  :mod:`tensorcfr.kernels` describes the passes.
+(:class:`~tensorcfr.model.arrays.SequenceForm`).  :func:`solve` passes over it in every iteration,
+or over a smaller form in which symmetric infosets are merged.  A backward pass computes
+counterfactual values and updates regrets; a forward pass computes reaches and updates the average
+strategy.  :mod:`tensorcfr.kernels` describes the passes.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -24,8 +24,8 @@ class CutError(GameError):
     """
 
     def __init__(self, problem: str, *, cut: bool) -> None:
-        remedy = "give game.flat(), or compile it with cut=False"
-        super().__init__(f"{problem}: {'compile_game(..., cut=True)' if cut else remedy}")
+        remedy = "compile it with cut=True" if cut else "use game.flat(), or compile with cut=False"
+        super().__init__(f"{problem}; {remedy}")
         self.problem = problem
         self.cut = cut
 
@@ -66,8 +66,9 @@ class MemoryLimitError(MemoryError):
 
     def __init__(self, what: str, needed: int, limit: int, about: bool = False) -> None:
         super().__init__(
-            f"{what} needs {'about' if about else 'at least'} {format_bytes(needed)}, the limit is "
-            f"{format_bytes(limit)}; memory_limit='2GiB', say, changes it"
+            f"{what} needs {'about' if about else 'at least'} {format_bytes(needed)}, the "
+            f"limit is {format_bytes(limit)}; to change it, pass for example "
+            "memory_limit='2GiB'"
         )
         self.what = what
         self.needed = needed

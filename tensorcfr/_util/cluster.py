@@ -68,7 +68,10 @@ def connect(cluster: Any) -> Client:
     cluster = CLUSTER("cluster", cluster)
     if not isinstance(cluster, str):
         if cluster.asynchronous:
-            raise ValueError("cluster: the client is asynchronous; give Client(...) without that")
+            raise ValueError(
+                "cluster: the client is asynchronous; create it with Client(..., "
+                "asynchronous=False)"
+            )
         if cluster.status != "running":
             raise ValueError(f"cluster: the client is {cluster.status}, not running")
         options |= {"address": cluster.scheduler.address, "security": cluster.security}
@@ -112,7 +115,7 @@ def workers_of(client: Client) -> list[str]:
 
 def address_of(client: Client) -> str:
     """Return the address of a client's scheduler."""
-    return client.scheduler.address if client.scheduler else "an address that is gone"
+    return client.scheduler.address if client.scheduler else "an unknown address"
 
 
 def _check_workers(client: Client) -> None:
@@ -124,4 +127,7 @@ def _check_workers(client: Client) -> None:
         if isinstance(reply, BaseException):
             raise ValueError(f"the worker {address} cannot use this library: {reply}")
         if reply != versions():
-            raise ValueError(f"the worker {address} has {reply}; here is {versions()}")
+            raise ValueError(
+                f"the worker {address} has {reply}, and this process has {versions()}: "
+                "install the same versions"
+            )

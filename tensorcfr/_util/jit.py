@@ -26,7 +26,8 @@ BORROWERS: set[Any] = set()
 
 
 class SlowStartWarning(UserWarning):
-    """Kernels take longer to compile, because no cache is writable or numba has other internals."""
+    """Warning that kernels take longer to compile, because no cache is writable or numba has other
+    internals."""
 
 
 try:
@@ -61,9 +62,9 @@ def kernel(function: Callable[..., Any]) -> Any:
         if "cannot cache" not in str(error):
             raise
         warnings.warn(
-            "compiled kernels cannot be kept: neither the package's __pycache__ nor the user's "
-            "cache directory is writable, so every process spends seconds compiling; set "
-            "NUMBA_CACHE_DIR to a writable directory",
+            "compiled kernels cannot be cached: neither the package's __pycache__ nor the "
+            "user's cache directory is writable, so every process spends seconds compiling; "
+            "set NUMBA_CACHE_DIR to a writable directory",
             SlowStartWarning,
             stacklevel=2,
         )

@@ -62,7 +62,8 @@ class MappedFiles:
         if size > free:
             raise OSError(
                 errno.ENOSPC,
-                f"the arrays need {format_bytes(size)} more, {format_bytes(free)} are free",
+                f"the arrays need {format_bytes(size)} more disk space, and "
+                f"{format_bytes(free)} are free",
                 str(path),
             )
         with path.open("x+b") as file:

@@ -73,7 +73,7 @@ def list_members(file: BinaryIO, name: str, dtypes: frozenset[str] = PLAIN) -> d
         with _damage_as(f"{name} is damaged: member {info.filename!r}", says_why=True):
             member = _find_member(archive, info, dtypes)
             if member.key in members:
-                raise ValueError("is there twice")
+                raise ValueError("occurs twice")
             members[member.key] = member
     # Members of a malicious archive may overlap, so that together they are larger than the file.
     if (total := sum(info.file_size for info in listed)) > size:
@@ -118,7 +118,7 @@ def _damage_as(problem: str, *, says_why: bool = False) -> Iterator[None]:
 def _find_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtypes: frozenset[str]) -> Member:
     """Return a member from its headers; texts of errors continue a sentence about the member."""
     if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-        raise ValueError("is compressed; arrays are stored as they are, as numpy.savez does it")
+        raise ValueError("is compressed; write it without compression, by numpy.savez")
     with archive.open(info) as file:
         try:
             read_head = HEADS[npy.read_magic(file)]
@@ -136,7 +136,7 @@ def _find_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtypes: frozen
     if fortran and len(shape) > 1:
         raise ValueError("is not in C order")
     if not dtype.isnative:
-        raise ValueError(f"is in foreign byte order ({dtype.str})")
+        raise ValueError(f"has foreign byte order ({dtype.str})")
     if member.head + member.nbytes != info.file_size:
         raise ValueError(
             f"is {info.file_size - member.head:,} bytes long, not the {member.nbytes:,} of "
@@ -165,6 +165,6 @@ def read_member(member: Member, name: str, new: Callable[..., np.ndarray] = np.e
         while offset < len(numbers):
             count = file.readinto(numbers[offset : offset + TOGETHER])  # type: ignore[attr-defined]
             if not count:
-                raise ValueError("it is cut off")
+                raise ValueError("it is truncated")
             offset += count
     return array

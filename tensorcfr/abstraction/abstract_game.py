@@ -36,9 +36,9 @@ class AbstractGame(FlatGame):
     """
 
     full: FlatGame = field(kw_only=True, repr=False)
-    """The full game, laid out."""
+    """The full game, flat."""
     original: CompiledGame = field(kw_only=True, repr=False)
-    """The full game as the caller gave it, in chunks or laid out."""
+    """The full game as the caller gave it, chunked or flat."""
     infoset: np.ndarray = field(kw_only=True, repr=False)
     """int64 (infosets of the full game,): infoset of the abstraction that contains each."""
 
@@ -120,7 +120,7 @@ def lift(source: Annotated[Solution | Policy, SOURCE]) -> Policy:
     lifted: Callable[[Policy], Policy] | None = getattr(policy.game, "lifted", None)
     if lifted is None:
         raise ValueError(
-            f"{policy.game.name} is not an abstraction, or was loaded from a file without game=: "
-            "load it with game=, the abstraction"
+            f"{policy.game.name} is not an abstraction, or was loaded from a file without "
+            "game=: pass the abstraction as game= when you load it"
         )
     return lifted(policy)

@@ -60,7 +60,8 @@ class BucketedCards(ChunkedGame):
 
     def _refuse(self, limit: int | None) -> FlatGame:
         raise ValueError(
-            f"{self.name} is not laid out: abstract_hands({self.full.name}, ...) makes a flat one"
+            f"{self.name} is not flat: abstract_hands({self.full.name}, ...) makes a flat "
+            "abstraction"
         )
 
     @property
@@ -231,8 +232,8 @@ def _call_rule(
     buckets = np.asarray(rule(player, board, names))
     if buckets.shape != (len(names),) or buckets.dtype.kind not in "iu":
         raise ValueError(
-            f"buckets[{r}] must give whole numbers ({len(names)},), "
-            f"not {buckets.dtype} {buckets.shape}"
+            f"buckets[{r}] must return whole numbers of shape ({len(names)},), not "
+            f"{buckets.dtype} {buckets.shape}"
         )
     separated = np.flatnonzero(
         live & (buckets != buckets[suit_classes.first[suit_classes.of_hand]])
@@ -264,7 +265,7 @@ def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
     rules, symmetry, boards = cards.rules, cards.symmetry, cards.boards
     if len(boards) < 2:
         raise ValueError(
-            f"{cards.name_of_game} deals no board: give a function in place of numbers"
+            f"{cards.name_of_game} deals no board: pass a function instead of numbers of buckets"
         )
     last = []
     for player in range(2):

@@ -46,7 +46,7 @@ def abstract_hands(
     ('J', 'K', 'Q')
 
     Args:
-        game: A game of private hands between two players; a game in chunks is laid out first.
+        game: A game of private hands between two players; a game in chunks is made flat first.
         buckets: For each player integers or texts, (hands,), in the order of ``game.public.hands``;
             or (boards, hands), in the order of :func:`board_names`; or None, for hands as they are.
         imperfect_recall: Whether players may forget buckets; see :func:`abstract`.
@@ -94,7 +94,7 @@ def board_names(game: CompiledGame) -> tuple[str, ...]:
     """Return the names of the boards of a game of private hands.
 
     A name lists the outcomes of public chance so far, separated by spaces. The first name is empty,
-    and a board follows the one that it extends. A game in chunks is laid out first.
+    and a board follows the one that it extends. A game in chunks is made flat first.
 
     Raises:
         ValueError: The game has no private hands.

@@ -46,7 +46,7 @@ def abstract(
     (936, 288)
 
     Args:
-        game: The full game; a game in chunks is laid out first.
+        game: The full game; a game in chunks is made flat first.
         infosets: Mapping or function from the label of every infoset to the name of its bucket. All
             infosets of a bucket have the same player and the same actions.
         imperfect_recall: Whether players may forget. A player forgets if a bucket holds infosets

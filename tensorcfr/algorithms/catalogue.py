@@ -173,20 +173,23 @@ MMD = Algorithm(
     parameters={"alpha": 0.05, "eta": 0.5},
     alternating=False,
 )
-"""Magnetic mirror descent on the sequence form with dilated entropy, the uniform mixture of reduced
-plans its magnet.  The *last* iterate (``Solution.last_policy``) converges to the quantal response
-equilibrium (logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is ``alpha``,
-``e`` is ``eta``, per unit of payoff.  The theorem needs ``e <= a / L**2``, where ``L`` is half the
-range of a player's payoffs; the largest entry of the payoff matrix does not determine ``L``.  The
-default satisfies the bound if payoffs range over 0.63 or less, and was seen to converge in games
-with larger ranges (``docs/guarantees.md``).  With ``alpha=0`` it is mirror descent.  The distance
-of its average from an equilibrium is then limited by ``eta``."""
+"""Magnetic mirror descent on the sequence form with dilated entropy, whose magnet is the uniform
+mixture of reduced plans.  The *last* iterate (``Solution.last_policy``) converges to the quantal
+response equilibrium (logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is
+``alpha``, ``e`` is ``eta``, per unit of payoff.  The theorem needs ``e <= a / L**2``, where ``L``
+is half the range of a player's payoffs; the largest entry of the payoff matrix does not determine
+``L``.  The default satisfies the bound if payoffs range over 0.63 or less, and was seen to converge
+in games with larger ranges (``docs/guarantees.md``).  With ``alpha=0`` it is mirror descent.  The
+distance of its average from an equilibrium is then limited by ``eta``."""
 
 MMD_MOVING = Algorithm(
     "mmd-moving",
     rules.MOVING_MAGNET,
-    formula="mmd with strategies magnet^(e a / (1 + e a)) times as likely, and v(I) alike; every n "
-    "iterations the strategies that are played become the magnet; uniform average",
+    formula=(
+        "mmd with every probability, and v(I), multiplied by magnet^(e a / (1 + e a)) "
+        "before normalising; every n iterations the current strategy becomes the magnet; "
+        "uniform average"
+    ),
     source=SOKOTA + ", with a magnet that moves in steps, as the policies that R-NaD regularizes "
     "towards do (J. Perolat et al., 'From Poincaré recurrence to convergence in imperfect "
     "information games: finding equilibrium via regularization', ICML 2021)",
@@ -263,7 +266,10 @@ WHOLE_TRAVERSAL = Sampling(
     "whole_traversal",
     "whole",
     CFR,
-    formula="CFR by walking histories, without what neither the player nor the others reach",
+    formula=(
+        "CFR by traversing histories; subtrees that neither the player nor the others reach "
+        "are skipped"
+    ),
     source="M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games "
     "with incomplete information', NIPS 2007; the cuts: M. Lanctot, 'Monte Carlo sampling and "
     "regret minimization for equilibrium computation and decision-making in large extensive form "
@@ -313,8 +319,10 @@ ROBUST_SAMPLING = Sampling(
     "robust_sampling",
     "robust",
     CFR,
-    formula="chance and the opponents are sampled, k own actions are tried, all subsets alike "
-    "likely; R <- R + r",
+    formula=(
+        "chance and the opponents are sampled, k own actions are tried, all subsets equally "
+        "likely; R <- R + r"
+    ),
     source="H. Li, K. Hu, S. Zhang, Y. Qi, L. Song, 'Double neural counterfactual regret "
     "minimization', ICLR 2020",
     averaging="simple",

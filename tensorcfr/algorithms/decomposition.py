@@ -60,7 +60,8 @@ class Decomposition(Record):
             rule = record.rule
             if rule.memory or rule.payoff:
                 raise ValueError(
-                    f"{self.name}: {option} must keep regrets alone; {record.name} does not"
+                    f"{self.name}: {option} must store only regrets, and {record.name} "
+                    "stores more or changes payoffs"
                 )
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102

@@ -42,7 +42,7 @@ class Features:
         except (TypeError, ValueError) as error:
             raise type(error)(f"features are not numbers: {error}") from None
         if array.ndim != 2 or not array.shape[1]:
-            raise ValueError(f"features are numbers (infosets, width), not {array.shape}")
+            raise ValueError(f"features must have the shape (infosets, width), not {array.shape}")
         if not np.isfinite(array).all():
             raise ValueError("features hold a number that is not finite")
         array.flags.writeable = False

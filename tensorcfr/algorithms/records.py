@@ -127,7 +127,9 @@ class Algorithm(VariantFields):
             )
         self._check_options()
         if self.floor_fall and callable(self.floor):
-            raise ValueError(f"{self.name}: floor_fall is for a floor that is a number")
+            raise ValueError(
+                f"{self.name}: floor_fall needs a floor that is a number, not a function"
+            )
         if self.restart_base == 1:
             raise ValueError(f"{self.name}: restart_base must be 0 or at least 2, not 1")
         object.__setattr__(self, "rule", self.rule.passing_up(self.passes_up))
@@ -318,8 +320,8 @@ class Algorithm(VariantFields):
         same = rule.digest == values["digest"] or self.name in PUBLISHED
         if self.rule.name != values["rule"] or not same:
             raise ValueError(
-                f"{self.name} was written with the rule {values['rule']!r}, "
-                f"but its rule {self.rule.name!r} here computes something else"
+                f"{self.name} was written with the rule {values['rule']!r}, but the "
+                f"registered rule {self.rule.name!r} computes something else"
             )
         for key in values["functions"]:
             if not callable(self.parameters.get(key)):
@@ -362,7 +364,9 @@ class Variant(Check):
             raise type(error)(f"{name}: {error}") from None
         if not isinstance(algorithm, Algorithm):
             record, _, option = name.rpartition(": ")
-            raise ValueError(f"{record}: the {option} must be one of CFR, not {algorithm.name}")
+            raise ValueError(
+                f"{record}: the {option} must be a variant of CFR, not {algorithm.name}"
+            )
         return algorithm
 
 

@@ -226,7 +226,7 @@ def find_algorithm(algorithm: str | Record) -> Record:
     if isinstance(algorithm, Record):
         return algorithm
     if not isinstance(algorithm, str):
-        raise TypeError(f"an algorithm is a name or an Algorithm, not {brief(algorithm)}")
+        raise TypeError(f"algorithm must be a name or an Algorithm, not {brief(algorithm)}")
     if algorithm == AUTOMATIC:
         raise ValueError(
             f"{AUTOMATIC!r} chooses by the game and the target: solve(game, {AUTOMATIC!r}) takes "
@@ -278,6 +278,6 @@ def from_dict(values: Mapping[str, Any]) -> Record:
     try:
         record = find_algorithm(values["name"])
     except ValueError as error:
-        hint = "an algorithm of your own must be registered before it is read"
+        hint = "register() an algorithm of your own before you load its files"
         raise ValueError(f"{error} ({hint})") from None
     return record.restore(record.updated(values))

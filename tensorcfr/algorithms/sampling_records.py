@@ -138,13 +138,13 @@ class Sampling(Record):
         self._check_options()
         if not self.variant.alternating and self.scheme in ONE_BRANCH:
             raise ValueError(
-                f"{self.name}: players alternate; updating all of them at once is for chance "
-                "sampling and whole traversals"
+                f"{self.name}: alternating=False is possible only with chance sampling and "
+                "whole traversals"
             )
         if self.draws == "golden" and not self.variant.alternating:
             raise ValueError(
-                f"{self.name}: draws='golden' gives every player's traversal draws of its own, and "
-                "players who do not alternate share them"
+                f"{self.name}: draws='golden' needs alternating updates, because each "
+                "player's traversal has its own draws"
             )
         if reason := _obstacle_to_sampling(self.variant):
             raise ValueError(f"{self.name} cannot sample {self.variant.name}: {reason}")
@@ -235,8 +235,8 @@ class Sampling(Record):
     def restore(self, values: Mapping[str, Any]) -> Sampling:  # noqa: D102
         if self.scheme != values["scheme"]:
             raise ValueError(
-                f"{self.name} was written with the scheme {values['scheme']!r}, but it is "
-                f"{self.scheme!r} here"
+                f"{self.name} was written with the scheme {values['scheme']!r}, but the "
+                f"registered algorithm has the scheme {self.scheme!r}"
             )
         return replace(self, **values["options"] | {"variant": from_dict(values["variant"])})
 
@@ -249,17 +249,17 @@ def _obstacle_to_sampling(variant: Algorithm) -> str:
     """Return the reason why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
     if variant.passes_up != "played":
-        return "its new strategies' values take those of the whole tree"
+        return "the values of new strategies, which it passes up, need the whole tree"
     if rule.whole:
-        return "its rule looks at all actions of an infoset together"
+        return "its rule updates all actions of an infoset together"
     if rule.payoff is not None:
         return "it changes the payoffs of all sequences in every iteration"
     if callable(variant.floor) or variant.floor > 0:
         return "its strategy has a floor; sampled variants play by regret matching"
     if beyond := variant.beyond:
-        return f"its {beyond[0]} is for passes over the whole game"
+        return f"its option {beyond[0]} needs passes over the whole game"
     if rule.memory:
-        return f"its rule keeps more than a regret ({', '.join(rule.memory)})"
+        return f"its rule stores more than a regret ({', '.join(rule.memory)})"
     if rule.exponential:
         return "its rule uses exponential weights; sampled variants play by regret matching"
     # Compile nothing for a check: call the Python function behind a compiled step.
@@ -272,10 +272,14 @@ def _obstacle_to_sampling(variant: Algorithm) -> str:
         # An iteration that does not visit the infoset must leave regret and strategy unchanged.
         again, same = step(regret, 0.0, late)
         if not np.isclose(again, regret, rtol=1e-12, atol=0.0):
-            return "it changes regrets in every iteration, also where a sampled one does not go"
+            return (
+                "it changes all regrets in every iteration, and a sampled iteration visits "
+                "only some infosets"
+            )
         if not np.isclose(max(same, 0.0), max(preference, 0.0), rtol=1e-12, atol=0.0):
             return (
-                "its strategy leans on the last instantaneous regret, of which a sampled "
-                "iteration has a noisy estimate, and none at most infosets"
+                "its strategy depends on the last instantaneous regret, of which a sampled "
+                "iteration has a noisy estimate, and none at infosets that it does not "
+                "visit"
             )
     return ""

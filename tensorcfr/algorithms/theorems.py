@@ -18,11 +18,12 @@ from .registry import ALGORITHMS, PUBLISHED, UNKNOWN, Record
 
 NASH = "the average strategy converges to a Nash equilibrium."
 JOINT = (
-    "the joint play converges to the coarse correlated equilibria of the normal form: all players' "
-    "strategies of one iteration, drawn with the weights of the average.  The average strategy "
-    "takes every player's average apart; it need not come near any equilibrium."
+    "the joint play converges to the coarse correlated equilibria of the normal form: all "
+    "players' strategies of one iteration, drawn with the weights of the average.  The "
+    "average strategy averages each player separately; it need not come near any "
+    "equilibrium."
 )
-ALTERNATING = "for players who alternate Burch et al. 2019"
+ALTERNATING = "for alternating updates Burch et al. 2019"
 SAMPLED = "Lanctot et al. 2009; Farina et al. 2020"
 FELL = "the exploitability of the average strategy fell"
 WHERE = "on the games of docs/guarantees.md"
@@ -89,26 +90,28 @@ weights with a decreasing ``eta``: their updates may lose against the opponents'
 def _magnetic(alpha: float, **_: float) -> str:
     if alpha > 0.0:
         return (
-            "Theorem (Sokota et al. 2023): if eta <= alpha / L**2, where L is half the range of a "
-            "player's payoffs, the last iterate converges to the quantal response equilibrium of "
-            "temperature alpha, linearly.  Observed: with many larger eta it does, too; from some "
-            "on it cycles (docs/guarantees.md)."
+            "Theorem (Sokota et al. 2023): if eta <= alpha / L**2, where L is half the "
+            "range of a player's payoffs, the last iterate converges linearly to the "
+            "quantal response equilibrium of temperature alpha.  Observed: it also "
+            "converges with many larger eta, and cycles if eta is too large "
+            "(docs/guarantees.md)."
         )
     return (
-        "Theorem (Beck, Teboulle 2003): the average strategy comes as near to a Nash equilibrium "
-        "as eta times the square of the range of the payoffs."
+        "Theorem (Beck, Teboulle 2003): the distance of the average strategy from a Nash "
+        "equilibrium falls to eta times the square of the range of the payoffs."
     )
 
 
 def _optimistic(alpha: float, **_: float) -> str:
     if alpha > 0.0:
         return (
-            "Theorem (Liu et al. 2023): if eta is small enough, the last iterate converges to the "
-            "equilibrium of the game with the entropies."
+            "Theorem (Liu et al. 2023): if eta is small enough, the last iterate converges "
+            "to the equilibrium of the game regularised by entropies."
         )
     return (
-        "Theorem (Lee et al. 2021): if eta is small enough, the average strategy converges to a "
-        "Nash equilibrium, and the last iterate, too, if there is only one equilibrium."
+        "Theorem (Lee et al. 2021): if eta is small enough, the average strategy converges "
+        "to a Nash equilibrium, and so does the last iterate if there is only one "
+        "equilibrium."
     )
 
 
@@ -122,8 +125,8 @@ def _moving(**_: float) -> str:
 
 def _transformed(**_: float) -> str:
     return (
-        "No theorem: that of Meng et al. 2025 is for strategies that are perturbed.  Observed: the "
-        f"last iterate came near a Nash equilibrium where mu suits the game, {WHERE}."
+        "No theorem: the one of Meng et al. 2025 is for perturbed strategies.  Observed: "
+        f"the last iterate came near a Nash equilibrium where mu suits the game, {WHERE}."
     )
 
 
@@ -171,25 +174,25 @@ def promise(record: VariantFields, *, zero_sum: bool, sampled: bool = False) -> 
         return f"{reason}{_observed(record)}" if zero_sum else reason
     bound = BOUNDS[_without_instant_updates(record.rule)]
     if not zero_sum:
-        theorem, at_once = f"Theorem ({bound.source})", "for players who update at once"
+        theorem, at_once = f"Theorem ({bound.source})", "for simultaneous updates"
         if record.alternating:
-            return f"{theorem} {at_once}, not for players who alternate, as here: {JOINT}"
+            return f"{theorem} {at_once}, not for alternating updates as here: {JOINT}"
         return f"{theorem}: {JOINT}"
     if sampled:
         chance = "Theorem, with high probability"
         if not record.alternating:
             return f"{chance} ({bound.source}; {SAMPLED}): {NASH}"
         return (
-            f"No theorem for players who alternate: that of {SAMPLED} is for players who update at "
-            f"once, and holds with high probability.{_observed(record)}"
+            f"No theorem for alternating updates: the one of {SAMPLED} is for simultaneous "
+            f"updates, and holds with high probability.{_observed(record)}"
         )
     if not record.alternating:
         return f"Theorem ({bound.source}): {NASH}"
     if bound.never_loses:
         return f"Theorem ({bound.source}; {ALTERNATING}): {NASH}"
     return (
-        f"No theorem for players who alternate: that of {bound.paper} is for players who update "
-        f"at once (alternating=False).{_observed(record)}"
+        f"No theorem for alternating updates: the one of {bound.paper} is for simultaneous "
+        f"updates (alternating=False).{_observed(record)}"
     )
 
 
@@ -214,29 +217,29 @@ def missing(record: VariantFields) -> str:
         reason = "infosets pass up the value of a strategy that nobody has played"
     elif callable(record.floor) or record.floor > 0.0:
         reason = (
-            "strategies have a floor, and regrets are against them; while it stays, the average "
-            "cannot come nearer to an equilibrium than the floor lets it"
+            "strategies have a floor, and regrets are measured against them; while it "
+            "stays, the average cannot come nearer to an equilibrium than the floor allows"
         )
     elif bound is None:
         return UNKNOWN
     elif bound.numbers is not None and dict(parameters) != dict(bound.numbers):
         numbers = ", ".join(f"{key}={value:g}" for key, value in bound.numbers.items())
-        reason = f"that of {bound.paper} is for {numbers}"
+        reason = f"the one of {bound.paper} is for {numbers}"
     elif any(map(callable, parameters.values())):
-        reason = f"that of {bound.paper} is for parameters that do not change"
+        reason = f"the one of {bound.paper} is for parameters that do not change"
     elif record.restart_base:
         reason = (
             "the average begins anew at every power of restart_base, and is then the strategy of "
             "one iteration: it does not converge"
         )
     elif record.average_growth > 1.0:
-        reason = "weights that grow exponentially keep the last iterations alone"
+        reason = "weights that grow exponentially keep only the last iterations"
     elif callable(power) or not bound.powers[0] <= power <= bound.powers[1]:
         least, most = bound.powers
         weights = f"average_power={least:g}" + (" and more" if most > least else "")
-        reason = f"that of {bound.paper} is for {weights}"
+        reason = f"the one of {bound.paper} is for {weights}"
         if most == least:
-            reason += "; weights that rise are covered for rules that floor regrets at 0"
+            reason += "; rising weights are covered for rules that floor regrets at 0"
     return f"No theorem: {reason}." if reason else ""
 
 

@@ -76,8 +76,11 @@ class Correlated(Unscheduled):
 EFCE = Correlated(
     "efce",
     "efce",
-    formula="regrets of every trigger: x(J,b) (q(a) - v) after leaving recommendation b at J, "
-    "x(a) (q(b) - q(a)) for b in place of a; sigma is what these deviations leave as it is",
+    formula=(
+        "regrets of every trigger: x(J,b) (q(a) - v) after leaving recommendation b at J, "
+        "x(a) (q(b) - q(a)) for b in place of a; sigma is the fixed point of these "
+        "deviations"
+    ),
     source="D. Morrill, R. D'Orazio, M. Lanctot, J. R. Wright, M. Bowling, A. R. Greenwald, "
     "'Efficient deviation types and learning for hindsight rationality in extensive-form games', "
     "ICML 2021 (informed causal deviations); trigger regrets: A. Celli, A. Marchesi, G. Farina, "
@@ -183,8 +186,8 @@ class AgentDescent(Unscheduled):
         if not zero_sum or self != MMD_AGENT:
             return super().guarantee(zero_sum=zero_sum)
         return (
-            f"{super().guarantee(zero_sum=zero_sum)}  Observed: conditional regrets came near 0, "
-            "as far as floor and temperature let them, on the games of "
+            f"{super().guarantee(zero_sum=zero_sum)}  Observed: conditional regrets came "
+            "near 0, as far as floor and temperature allow, on the games of "
             "docs/results/off-the-path.md."
         )
 

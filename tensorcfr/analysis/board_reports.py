@@ -95,7 +95,7 @@ class BoardReport(OneLine):
         """
         if not callable(key) and key not in ("board", *self.dealt):
             columns = ", ".join(("board", *self.dealt))
-            raise ValueError(f"key needs one of {columns}, or a function, not {brief(key)}")
+            raise ValueError(f"key must be one of {columns}, or a function, not {brief(key)}")
         groups = dict[Any, list[dict[str, Any]]]()
         for row in self.rows:
             groups.setdefault(key(row) if callable(key) else row[key], []).append(row)
@@ -202,7 +202,9 @@ def solve_boards(
             board_rows = [{"board": board.board, **row, "spot": digest} for row in solved_rows]
             earlier_rows = next(iter(finished.values()), board_rows)
             if earlier_rows[0].keys() != board_rows[0].keys():
-                raise ValueError(f"table: {path} has other columns for {earlier_rows[0]['board']}")
+                raise ValueError(
+                    f"table: {path} has different columns for {earlier_rows[0]['board']}"
+                )
             if path is not None and finished:
                 _append(path, board_rows, list(earlier_rows[0]))
             elif path is not None:
@@ -298,8 +300,8 @@ def _boards(boards: Any, spot: Spot) -> list[Flop]:
     if is_count and 1 <= boards <= N_CLASSES:
         if spot.dead:
             raise ValueError(
-                f"boards must be a list: numbers of flops are for decks of {len(CARDS)} cards, "
-                f"and here {len(spot.dead)} cards are dead"
+                "boards must be a list: a number of flops needs the full deck of "
+                f"{len(CARDS)} cards, and {len(spot.dead)} cards are dead"
             )
         if spot.weights_vary:
             raise ValueError(

@@ -105,8 +105,8 @@ class LocalBestResponse(OneLine):
 
     def __str__(self) -> str:
         return (
-            f"exploitability at least {self.exploitability}, by a local best response; how much "
-            "more it is, is not known"
+            f"exploitability at least {self.exploitability}, by a local best response; no "
+            "upper bound is known"
         )
 
 

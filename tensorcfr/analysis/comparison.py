@@ -173,7 +173,7 @@ class Differing(NamedTuple):
 class Comparison:
     """Differences of two policies of one game, and their values.
 
-    A game in chunks is not laid out: the infosets of one public node are compared at a time.
+    A game in chunks is not made flat: the infosets of one public node are compared at a time.
     """
 
     first: Values
@@ -273,7 +273,7 @@ class Comparison:
                 f"exploitability {evaluation.exploitability:.6g}{locked}"
             )
         lines += [
-            f"  player {player}: parts from the first in {distance:.4g} decisions of a game"
+            f"  player {player}: differs from the first in {distance:.4g} decisions of a game"
             for player, distance in enumerate(self.distance)
         ]
         rows = [row for row in self.differences() if row.total_variation > 0]

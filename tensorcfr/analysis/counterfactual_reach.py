@@ -1,5 +1,4 @@
-"""Probability with which chance and the other players lead to infosets, in games that are laid
-out."""
+"""Probability with which chance and the other players lead to infosets, in flat games."""
 
 from __future__ import annotations
 

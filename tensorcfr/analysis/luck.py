@@ -237,7 +237,7 @@ class Luck:
         reached."""
         if node not in self._expected:
             own_reaches = self.values.own_reaches(node)
-            node_value = self.values.worth(node, self.watched, own_reaches)[0]
+            node_value = self.values.counterfactual_values(node, self.watched, own_reaches)[0]
             self._expected[node] = _divide(node_value, self._reach(node, own_reaches))
         return self._expected[node]
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._util.argument_checks import checked
 from .._util.memory_budget import require
+from .._util.renamed import renamed_attributes, renamed_in_module
 from ..evaluation import BestResponse, Evaluation, best_response
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import Actions, own_reach, profile_of
@@ -127,6 +128,7 @@ class Exactness(NamedTuple):
         return sum(self.gains) / len(self.gains)
 
 
+@renamed_attributes(worth="counterfactual_values")
 class Values:
     """Values of a policy at every infoset, if all players play it.
 
@@ -196,7 +198,7 @@ class Values:
                 best / multiplicity[:, None],
             )
         # A decision with one action, which a game in chunks leaves out.
-        node_value, best = self.worth(node, player, own_reaches)[:, hands, None]
+        node_value, best = self.counterfactual_values(node, player, own_reaches)[:, hands, None]
         return ValueRows(infosets, *reaches, np.ones_like(node_value), node_value, best)
 
     def own_reaches(self, node: int) -> list[np.ndarray]:
@@ -216,7 +218,7 @@ class Values:
         own_reaches, expected = self.own_reaches(node), []
         for player in range(self.game.n_players):
             others = self.nodes.counterfactual_reach(node, player, own_reaches)
-            node_value, _ = self.worth(node, player, own_reaches)
+            node_value, _ = self.counterfactual_values(node, player, own_reaches)
             unknown = np.full_like(others, np.nan)
             expected.append(np.divide(node_value, others, out=unknown, where=others > 0))
         return expected
@@ -232,7 +234,9 @@ class Values:
             raise ValueError(f"{self.game.name} is not a game of private hands and a public tree")
         return nodes
 
-    def worth(self, node: int, player: int, own_reaches: list[np.ndarray]) -> np.ndarray:
+    def counterfactual_values(
+        self, node: int, player: int, own_reaches: list[np.ndarray]
+    ) -> np.ndarray:
         """Return the counterfactual values of a public node for each hand of a player.
 
         Any player or chance may act there. The values are added up from the terminals and the
@@ -266,14 +270,14 @@ class Values:
             if actor >= 0:
                 reaches[actor] = own_reach(nodes, self.at, step.node, actor)
             # Counterfactual values include the reach of chance and the others, so children add up.
-            total += self.worth(step.node, player, reaches)
+            total += self.counterfactual_values(step.node, player, reaches)
         return total
 
     def exactness(self, node: int) -> Exactness:
         """Return the exactness of the policy from a decision on."""
         own_reaches, gains = self.own_reaches(node), []
         for player, player_reach in enumerate(own_reaches):
-            node_value, best = self.worth(node, player, own_reaches)
+            node_value, best = self.counterfactual_values(node, player, own_reaches)
             reached = float(
                 player_reach @ self.nodes.counterfactual_reach(node, player, own_reaches)
             )
@@ -300,7 +304,7 @@ class Values:
         ``expected_value``, ``counterfactual_value`` and ``regret``; and, of the infoset, ``loss``
         and ``conditional_regret``.
         """
-        return SequenceTable(self.game, tuple(COLUMNS), self._pieces, self.policy.n_rows)
+        return SequenceTable(self.game, tuple(COLUMNS), self._pieces, self.policy.n_probabilities)
 
     def all_rows(self) -> Iterator[ValueRows]:
         """Yield the infosets of all players, one player after the other."""
@@ -327,8 +331,8 @@ COLUMNS = {
 """Columns of a table of values, and the attributes of :class:`ValueRows` that they show."""
 
 
-class LaidOutValues(Values):
-    """Values of a policy of a game that is laid out, also as arrays over the whole game.
+class FlatValues(Values):
+    """Values of a policy of a flat game, also as arrays over the whole game.
 
     Args:
         policy: The policy.
@@ -416,19 +420,19 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         policy: The policy, in any form that :func:`tensorcfr.formats.find_policy` reads.
 
     Returns:
-        The values; :class:`LaidOutValues`, which also has arrays over the whole game, if the game
-        is laid out.
+        The values; :class:`FlatValues`, which also has arrays over the whole game, if the game
+        is flat.
 
     Raises:
         ValueError: The policy is not for this game.
         MemoryLimitError: There is not enough free memory.
     """
     profile = find_policy(game, policy)
-    return Values(profile) if game.layout == Layout.CHUNKS else LaidOutValues(profile)
+    return Values(profile) if game.layout == Layout.CHUNKS else FlatValues(profile)
 
 
 def _bytes_needed(game: FlatGame) -> int:
-    """Return the number of bytes that :class:`LaidOutValues` takes.
+    """Return the number of bytes that :class:`FlatValues` takes.
 
     It holds reaches, values and best values of sequences, two reaches of infosets, and an
     :class:`CounterfactualReach`.
@@ -441,3 +445,6 @@ def best_responses(game: Flat, policy: PolicyLike) -> tuple[BestResponse, ...]:
     """Compute each player's best response to the others' strategies, a policy with its value."""
     policy = find_policy(game, policy)
     return tuple(best_response(game, policy, player) for player in range(game.n_players))
+
+
+__getattr__ = renamed_in_module(__name__, LaidOutValues="FlatValues")

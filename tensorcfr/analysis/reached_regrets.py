@@ -13,6 +13,7 @@ from typing import Annotated
 import numpy as np
 
 from .._util.argument_checks import Number, checked
+from .._util.renamed import renamed_attributes
 from ..evaluation.metrics import PolicyLike
 from ..model.game_arguments import Compiled
 from .policy_values import Values, values
@@ -35,15 +36,16 @@ class RegretSpread:
     """Label of an infoset with the largest regret; None without infosets."""
 
 
+@renamed_attributes(by_mistakes="on_own_path")
 @dataclass(frozen=True)
 class ConditionalRegrets:
     """Distance of a policy from a best response wherever chance and the others can lead."""
 
     everywhere: RegretSpread
     """Regrets of all infosets that chance and the others reach with positive probability."""
-    by_mistakes: RegretSpread
-    """Regrets of the infosets among them that the player's own strategy also reaches: the player
-    gets there without a mistake of their own, on the path of play or after a mistake of others."""
+    on_own_path: RegretSpread
+    """Regrets of the infosets among them that the player's own strategy also reaches: on the path
+    of play, or after a mistake of the others only."""
     unreached: int
     """Number of infosets that chance and the others never reach. Their regrets are undefined, so
     they are in neither of the two."""
@@ -87,14 +89,14 @@ def conditional_regrets(
 
 def regrets_of(policy_values: Values, own_reach: float = OWN_REACH) -> ConditionalRegrets:
     """Compute the result of :func:`conditional_regrets` from values."""
-    everywhere, by_mistakes, unreached = _RunningSpread(), _RunningSpread(), 0
+    everywhere, on_own_path, unreached = _RunningSpread(), _RunningSpread(), 0
     for rows in policy_values.all_rows():
         regret, labels = rows.conditional_regret, rows.infosets.labels
         is_reached = ~np.isnan(regret)
         everywhere.add(labels, regret, is_reached)
-        by_mistakes.add(labels, regret, is_reached & (rows.own_reach >= own_reach))
+        on_own_path.add(labels, regret, is_reached & (rows.own_reach >= own_reach))
         unreached += int((~is_reached).sum())
-    return ConditionalRegrets(everywhere.spread, by_mistakes.spread, unreached, own_reach)
+    return ConditionalRegrets(everywhere.spread, on_own_path.spread, unreached, own_reach)
 
 
 class _RunningSpread:

@@ -265,7 +265,7 @@ def walkthrough(
     if record.is_sampled:
         sampled = {"seed": seed, "deal": deal}
     elif deal is not None or seed is not None:
-        raise ValueError(f"{record.name} goes through all deals: it takes no deal and no seed")
+        raise ValueError(f"{record.name} visits all deals: it takes no deal and no seed")
     solver = kind(game, record, **sampled)
     live = np.ones(game.n_histories, bool) if deal is None else fixed_chance(game, deal)[1]
     fixed = None if deal is None else tuple(map(str, deal))

@@ -146,7 +146,7 @@ def is_saved(source: str, algorithm: str | None, iters: int | None) -> bool:
     """
     saved = source.endswith(".npz")
     if saved and (algorithm is not None or iters is not None):
-        raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
+        raise ValueError(f"{source} is already solved: it takes no --algorithm or --iters")
     return saved
 
 
@@ -233,8 +233,8 @@ def _locked_infoset(game: CompiledGame, text: str) -> tuple[str, tuple[str, ...]
     except ValueError as error:
         problem = str(error)
     raise ValueError(
-        f"--lock takes infoset:action=probability, and {text!r} begins with no infoset of "
-        f"{game.name}; {problem}"
+        f"--lock takes infoset:action=probability, but {text!r} does not begin with an "
+        f"infoset of {game.name}; {problem}"
     )
 
 
@@ -274,14 +274,14 @@ def _probability(text: str) -> float:
 def read_seeds(text: str) -> list[int]:
     """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds)."""
     is_list = "," in text
-    takes = f"a number from 1 to {MAX_SEEDS:,} or numbers with commas"
+    takes = f"a number from 1 to {MAX_SEEDS:,}, or several numbers separated by commas"
     seeds = _numbers("--seeds", text, int, takes, lambda n: is_list or 1 <= n <= MAX_SEEDS)
     return seeds if is_list else list(range(seeds[0]))
 
 
 def read_levels(text: str) -> list[float]:
     """Parse exploitabilities, ``"1e-2,1e-3"``."""
-    takes = "exploitabilities > 0 with commas"
+    takes = "exploitabilities above 0, separated by commas"
     return _numbers("--levels", text, float, takes, lambda n: 0 < n < math.inf)
 
 
@@ -289,11 +289,11 @@ def read_checkpoints(text: str) -> str | int | list[int]:
     """Parse ``"geometric"``, ``"100"`` (every 100 iterations) or ``"1,10,100"`` (these)."""
     if text == "geometric":
         return text
-    marks = read_marks(text, "geometric, a number or numbers with commas")
+    marks = read_marks(text, "geometric, a number, or several numbers separated by commas")
     return marks if "," in text else marks[0]
 
 
-def read_marks(text: str, takes: str = "numbers with commas") -> list[int]:
+def read_marks(text: str, takes: str = "numbers separated by commas") -> list[int]:
     """Parse iterations, ``"1,10,100"``."""
     return _numbers("--checkpoints", text, int, takes)
 

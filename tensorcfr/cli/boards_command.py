@@ -82,7 +82,7 @@ def boards(options: BoardOptions) -> None:
             )
     except KeyboardInterrupt:
         continuation = (
-            f"; finished boards are in {table}, the same command continues" if table else ""
+            f"; finished boards are in {table}: run the same command to continue" if table else ""
         )
         end(f"interrupted{continuation}", exit_status())
     print_boards(plain_console(), report, options.node)

@@ -149,7 +149,7 @@ def _reported_errors() -> Iterator[None]:
         # Typer ends quietly after a closed pipe, and the other two have already been reported.
         raise
     except MemoryLimitError as error:
-        hint = "memory_limit = '2GiB' in the file of --settings, say, changes it"
+        hint = "to change it, write for example memory_limit = '2GiB' in the file of --settings"
         end(f"{str(error).partition(';')[0]}; {hint}", FAILURE)
     except OSError as error:
         has_file = error.filename and error.strerror
@@ -158,8 +158,8 @@ def _reported_errors() -> Iterator[None]:
         parts = (str(error) or "out of memory", *getattr(error, "__notes__", ()))
         end("; ".join(parts), FAILURE)
     except CutError as error:
-        hint = "--cut always cuts it" if error.cut else "--cut never lays it out"
-        end(f"{error.problem}: tensorcfr solve {hint}", USAGE)
+        cut = "always" if error.cut else "never"
+        end(f"{error.problem}; solve it with --cut {cut}", USAGE)
     except ValueError as error:
         end(str(error), USAGE)
 

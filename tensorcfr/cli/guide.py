@@ -9,7 +9,7 @@ TASKS = (
         'solve(compile_game("leduc"), iters=1000).save("leduc.npz")',
     ),
     (
-        "go on with it, to a target",
+        "continue it, to a target",
         "tensorcfr solve --resume leduc.npz --target 1e-3",
         'start = Solution.load("leduc.npz"); solve(start.game, start=start, target=1e-3)',
     ),

@@ -76,7 +76,12 @@ def of_solution(solution: Solution) -> dict[str, Any]:
 
 def of_regrets(regrets: ConditionalRegrets | None) -> dict[str, Any]:
     """Return regrets given that infosets are reached, if they were requested."""
-    return {} if regrets is None else {"conditional_regrets": asdict(regrets)}
+    if regrets is None:
+        return {}
+    # The keys are older than the names of the fields, and programs read them.
+    keys = {"on_own_path": "by_mistakes"}
+    named = {keys.get(name, name): value for name, value in asdict(regrets).items()}
+    return {"conditional_regrets": named}
 
 
 def of_policy(

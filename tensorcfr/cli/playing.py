@@ -165,8 +165,8 @@ def _blueprint(source: str, spot_options: GivenSpot, iters: int) -> Solution:
     is_spot = source in SPOTS or path.suffix.lower() in ENDINGS
     if spot_options and not is_spot:
         raise ValueError(
-            f"{source} is none of {', '.join(SPOTS)}, nor a file with a spot: it takes no "
-            f"{', '.join(spot_options)}"
+            f"{source} is neither one of {', '.join(SPOTS)} nor a file with a spot: it "
+            f"takes no {', '.join(spot_options)}"
         )
     if path.suffix == ".npz":
         return Solution.load(source)
@@ -178,7 +178,7 @@ def _blueprint(source: str, spot_options: GivenSpot, iters: int) -> Solution:
 
 
 class QuitError(Exception):
-    """The player wants to end the match."""
+    """Request of the player to end the match."""
 
 
 def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> None:

@@ -177,7 +177,7 @@ def print_regrets(console: Console, game: CompiledGame, regrets: ConditionalRegr
     _print(console, "")
     grid = new_table("regret if reached", "infosets", "largest", "mean", "at", width=LABEL_WIDTH)
     mistakes = f"own reach from {regrets.own_reach:g}"
-    for name, spread in (("everywhere", regrets.everywhere), (mistakes, regrets.by_mistakes)):
+    for name, spread in (("everywhere", regrets.everywhere), (mistakes, regrets.on_own_path)):
         figures = (_value(game, value, ".4g") for value in (spread.largest, spread.mean))
         grid.add_row(name, f"{spread.infosets:,}", *figures, Text(spread.worst or "-"))
     _print(console, grid)
@@ -395,7 +395,7 @@ def _figures(solution: Solution) -> Table:
         table.add_row("nodes touched", f"{solution.nodes_touched:,}", "histories visited")
         if solution.algorithm.is_sampled:
             table.add_row("", f"{solution.decision_nodes_touched:,}", "decision nodes among them")
-        table.add_row("time", _seconds(solution.seconds), "iterating; evaluations not charged")
+        table.add_row("time", _seconds(solution.seconds), "iterating, without evaluations")
     else:
         table.add_row("time", _seconds(solution.seconds), "the whole linear program")
     return table
@@ -434,7 +434,7 @@ def _trace(trace: Sequence[TracePoint]) -> Table:
         columns["exploitability"] = lambda point: f"{point.exploitability:.4g}"
         columns["nash_conv"] = lambda point: f"{point.nash_conv:.4g}"
     else:
-        columns["infosets met"] = lambda point: f"{point.infosets_held:,}"
+        columns["infosets visited"] = lambda point: f"{point.infosets_held:,}"
         columns["MiB"] = lambda point: f"{(point.bytes_held or 0) / 2**20:,.1f}"
     if any(point.last_exploitability is not None for point in trace):
         columns["last iterate"] = lambda point: f"{point.last_exploitability:.4g}"

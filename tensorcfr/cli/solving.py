@@ -213,7 +213,7 @@ def _request(
     if options.cluster:
         quiet("distributed")
     if options.algorithm == AUTOMATIC and options.simultaneous:
-        raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
+        raise ValueError("--simultaneous needs a named algorithm, not auto")
     checkpoints = argument_parsers.read_checkpoints(options.checkpoints)
     algorithm: str | Record | None = options.algorithm
     if algorithm is not None and algorithm != AUTOMATIC:
@@ -232,7 +232,7 @@ def _request(
         algorithm = argument_parsers.read_algorithm(request.record, simultaneous=True)
         request = replace(request, algorithm=algorithm)
     if request.record.is_exact and options.plot:
-        raise ValueError(f"{request.record.name} is exact: there is no convergence to --plot")
+        raise ValueError(f"{request.record.name} is exact: it has no convergence to --plot")
     return request
 
 
@@ -250,10 +250,10 @@ def _game(
         raise ValueError("--cut and --lock are for compiled games, not for --uncompiled")
     if options.game is None:
         if start is None:
-            raise ValueError("which game? 'tensorcfr games' lists them")
+            raise ValueError("give a game; 'tensorcfr games' lists them")
         for option, value in (("--set", settings or None), ("--cut", cut)):
             if value is not None:
-                raise ValueError(f"{option} is for a game named on the command line")
+                raise ValueError(f"{option} needs a game named on the command line")
         return start.game
     make: Callable[..., Any] = UncompiledGame
     if not options.uncompiled:

@@ -217,7 +217,7 @@ def _check(options: SpotSolveOptions) -> None:
     if options.size and (options.save or options.output or options.plot or options.node):
         raise ValueError("--size solves nothing: there is nothing to save, write or show")
     if options.forget_rivers and (options.save is None or options.locks):
-        raise ValueError("--forget-rivers goes with --save, and not with --lock")
+        raise ValueError("--forget-rivers needs --save and cannot be combined with --lock")
     if options.unit not in UNITS:
         raise ValueError(f"--unit {options.unit}: {suggest(options.unit, UNITS)}")
     if options.of not in SHARES:
@@ -245,7 +245,8 @@ def _check_look(options: SpotSolveOptions, spot_arguments: GivenSpot) -> None:
     )
     if spot_arguments.keys() - {"big_blind"} or solves:
         raise ValueError(
-            f"{options.spot} is a solution: it takes only --node and other options that show"
+            f"{options.spot} is a solution: it takes only --node and the other options that "
+            "print it"
         )
 
 
@@ -267,9 +268,10 @@ def _buckets_line(solution: Solution, rules: Spot) -> str:
     """Return a line about the solve with buckets."""
     exploitability = solution.exploitability
     return (
-        f"{solution.game.name}, {solution.game.n_infosets:,} infosets: among buckets the "
-        f"exploitability is {exploitability:.4g} chips, {100 * exploitability / rules.pot:.3g} % "
-        "of the pot; from here on all hands are told apart"
+        f"{solution.game.name}, {solution.game.n_infosets:,} infosets: with buckets the "
+        f"exploitability is {exploitability:.4g} chips, "
+        f"{100 * exploitability / rules.pot:.3g} % of the pot; the rest of this report is "
+        "for all hands"
     )
 
 

@@ -65,7 +65,7 @@ def print_hands(console: Console, table: HandTable, units: Units, unit: str, row
         _print_groups(console, table, grouping, units)
     width = max(6, *map(len, table.hands[:1]))
     print_line(console, "")
-    print_line(console, f"  {'hand':<{width}}{'weight':>7} {heads}   values, likewise")
+    print_line(console, f"  {'hand':<{width}}{'weight':>7} {heads}   values, in the same order")
     values = units(table.values)
     order = np.argsort(-np.nan_to_num(table.value, nan=-np.inf), kind="stable")
     listed = order[: rows or None]
@@ -103,7 +103,7 @@ def print_exactness(console: Console, exactness: Exactness, units: Units, unit: 
     )
     raised = float(units(sum(exactness.raised) / len(exactness.raised)))
     print_line(console, "")
-    print_line(console, f"  from here on a best response earns more: {gains} {unit}")
+    print_line(console, f"  a best response from here on earns more: {gains} {unit}")
     if raised > 0.0:
         print_line(
             console,

@@ -119,7 +119,9 @@ def sweep(options: SweepOptions) -> None:
     except KeyboardInterrupt:
         known = read_sweep(options.table) if options.table.exists() else []
         done = sum(row.ends_cell for row in known)
-        message = f"{done:,} finished solves are in {options.table}, the same command continues"
+        message = (
+            f"{done:,} finished solves are in {options.table}: run the same command to continue"
+        )
         end(f"interrupted; {message}", exit_status())
     console = plain_console()
     report.print_summary(console, rows, marks)

@@ -198,7 +198,7 @@ def evaluate(
 ) -> None:
     """Evaluate a strategy: values, best responses, exploitability."""
     if (best_response is None) != (output is None):
-        raise ValueError("--best-response and --output go together")
+        raise ValueError("--best-response and --output must be given together")
     argument_parsers.check_target("--output", output)
     limit = argument_parsers.read_memory_limit(memory_limit)
     game, policy = _game_and_policy(source, strategy, limit)
@@ -262,7 +262,7 @@ def _game_and_policy(
         game = solution.game
         return game, solution.policy if strategy is None else find_policy(game, strategy)
     if strategy is None:
-        raise ValueError(f"which strategy of {source}? give a file: csv, json, parquet or npz")
+        raise ValueError(f"give a file with a strategy of {source}: csv, json, parquet or npz")
     game = compile_game(source, memory_limit=limit)
     return game, find_policy(game, strategy)
 

@@ -68,7 +68,7 @@ def view(
     argument_parsers.check_target("--html", html, force=force)
     if source is None:
         if html or algorithm or iters is not None:
-            raise ValueError("view: --html, --algorithm and --iters take a solution or a game")
+            raise ValueError("view: --html, --algorithm and --iters need a solution or a game")
         serve(port=port, browser=browser, announce=typer.echo)
         return
     saved = argument_parsers.is_saved(source, algorithm, iters)
@@ -78,7 +78,10 @@ def view(
     else:
         record = argument_parsers.read_algorithm(algorithm) if algorithm else None
         if record is not None and not record.passes_whole_game:
-            raise ValueError(f"{record.name} does not pass over the whole game: solve it first")
+            raise ValueError(
+                "the viewer solves only by algorithms that pass over the whole game, not by "
+                f"{record.name}: solve the game first and view the solution"
+            )
         # A page for sharing shows the result, so solve before writing it.
         solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
     second = Solution.load(second_file, registered=False) if second_file else None

@@ -111,7 +111,12 @@ class ClusterSolver(Solver):
             """Bytes that were sent and received so far."""
             self._state = _trunk_of(self._snapshot_state, self._end)
             self._passes = _ClusterPasses(
-                self.form, self.algorithm, self._state, self._scale, self._locks, self._workers
+                self.form,
+                self.algorithm,
+                self._state,
+                self._value_bound,
+                self._locks,
+                self._workers,
             )
             self._replace_workers()
             self._run_to(self.iteration, self._compile)
@@ -125,7 +130,8 @@ class ClusterSolver(Solver):
         """Refuse algorithms that workers do not know, and snapshots that do not fit in memory."""
         if self.algorithm.name not in PUBLISHED:
             raise ValueError(
-                f"{self.algorithm.name} is an algorithm of your own, which workers do not know"
+                f"{self.algorithm.name} is an algorithm of your own: workers know only "
+                "built-in algorithms"
             )
         limit = free_memory() if memory_limit is None else memory_limit
         form, record = self.form, self.algorithm
@@ -276,37 +282,37 @@ class _ClusterPasses(Passes):
         form: ChunkedForm,
         record: Algorithm,
         state: State,
-        scale: np.ndarray,
+        value_bound: np.ndarray,
         locks: ChunkLocks | None,
         workers: Workers,
     ) -> None:
-        super().__init__(form, record, state, scale, locks, threads=1)
+        super().__init__(form, record, state, value_bound, locks, threads=1)
         self._workers = workers
 
-    def run(self, turns: PassSchedule) -> None:
+    def run(self, schedule: PassSchedule) -> None:
         """Run passes in sequence."""
-        for t in range(len(turns.row)):
-            turn = PassSchedule(*(array[t : t + 1] for array in turns))
+        for t in range(len(schedule.row)):
+            single_pass = PassSchedule(*(array[t : t + 1] for array in schedule))
             # Each pass has three parts: forward in the trunk, all chunks, backward in the trunk.
-            nobody = np.zeros_like(turn.computes_reach)
-            self._run_trunk(turn._replace(updates=nobody))
-            self._workers.work(turn, self.trunk)
-            self._run_trunk(turn._replace(computes_reach=nobody))
+            nobody = np.zeros_like(single_pass.computes_reach)
+            self._run_trunk(single_pass._replace(updates=nobody))
+            self._workers.work(single_pass, self.trunk)
+            self._run_trunk(single_pass._replace(computes_reach=nobody))
 
-    def _run_trunk(self, turn: PassSchedule) -> None:
+    def _run_trunk(self, single_pass: PassSchedule) -> None:
         """Run the stages of a pass in the trunk."""
         counters = new_counters(1)
         # Pretend to be the first of two threads while all chunks are already done by the second, so
         # that this thread takes no chunk and never waits.
-        counters[0, 1:3] = self.parts, 2
-        self.share(turn, 0, 0, 2, counters)
+        counters[0, 1:3] = self.groups, 2
+        self.run_share(single_pass, 0, 0, 2, counters)
 
     def evaluate_stages(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
         """Run all stages of an evaluation; the workers evaluate the chunks."""
         self.evaluate_stage(DOWN, weight, floor, expected, best)
-        current = weight.chunks is not self.kept.cumulative.chunks
+        current = weight.chunks is not self.stored.cumulative.chunks
         self._workers.evaluate(current, floor, self.trunk, expected)
         self.evaluate_stage(UP, weight, floor, expected, best)
 

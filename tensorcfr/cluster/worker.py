@@ -18,9 +18,9 @@ from ..model.arrays import frozen_arrays
 from ..model.branch_shares import BranchShare, share_of
 from ..model.chunked_form import ROW, ChunkedForm, ChunkLocks
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
-from ..solvers.scales import bucket_scales
 from ..solvers.solver_state import State, first_state, floats_of
 from ..solvers.threads import run_together
+from ..solvers.value_bounds import bucket_bounds
 from ..storage.game_files import unpack_game
 from ..storage.recipes import KEY
 
@@ -80,13 +80,13 @@ class ShareWorker:
         # Kernels are compiled for writable arrays, but received arrays are read-only.
         locks = order.locks and ChunkLocks(*(array.copy() for array in order.locks))
         self._rule = record.rule
-        scale = bucket_scales(self._form, dtype)
+        value_bound = bucket_bounds(self._form, dtype)
         self._state = first_state(self._form, record.rule, dtype, locks)
-        self._passes = Passes(self._form, record, self._state, scale, locks, order.threads)
+        self._passes = Passes(self._form, record, self._state, value_bound, locks, order.threads)
         # This process does not have the trunk: nothing reads the array in its place.
         self._trunk = trunk = aligned(self._form.trunk.n_sequences, floats_of(dtype))
-        stored = self._passes.kept
-        self._passes.kept = stored._replace(
+        stored = self._passes.stored
+        self._passes.stored = stored._replace(
             regret=stored.regret._replace(trunk=trunk),
             cumulative=stored.cumulative._replace(trunk=trunk),
         )
@@ -114,18 +114,20 @@ class ShareWorker:
         Returns:
             Float array: the values of the entries of each updated player.
         """
-        turns, passes = pickle.loads(order), self._passes
-        self._enter(message, turns.computes_reach[0])
+        schedule, passes = pickle.loads(order), self._passes
+        self._enter(message, schedule.computes_reach[0])
         counters = new_counters(1)
         counters[0, 0] = 1  # The forward pass of the trunk is done.
         # Thread 0, which processes the trunk, is the solver's process; number the threads from 1.
         run_together(
-            lambda thread: passes.share(turns, thread, thread + 1, passes.threads + 1, counters),
+            lambda thread: passes.run_share(
+                schedule, thread, thread + 1, passes.threads + 1, counters
+            ),
             passes.threads,
             counters,
         )
         trunk = passes.trunk
-        players = np.flatnonzero(turns.updates[0])
+        players = np.flatnonzero(schedule.updates[0])
         up = [trunk.entry_value[self._up[player]] for player in players]
         return np.concatenate(up or [self._trunk[:0]])
 
@@ -210,4 +212,4 @@ def _compiled(name: str, recipe: bytes) -> ChunkedForm:
     try:
         return unpack_game({KEY: np.frombuffer(recipe, dtype=np.uint8)}).chunks
     except ValueError as error:
-        raise ValueError(f"another {name} is compiled there: {error}") from error
+        raise ValueError(f"the worker compiled a different {name}: {error}") from error

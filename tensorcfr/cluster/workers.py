@@ -165,20 +165,20 @@ class Workers:
             raise LostWorkerError
         return answers
 
-    def work(self, turn: PassSchedule, trunk: TrunkScratch) -> None:
+    def work(self, single_pass: PassSchedule, trunk: TrunkScratch) -> None:
         """Run a pass through all chunks, and write the values of the entries to the trunk.
 
         Args:
-            turn: The pass.
+            single_pass: The pass.
             trunk: Scratch arrays of the trunk; entry values are modified in place.
 
         Raises:
             LostWorkerError: A worker was lost.
         """
-        descends, updates = turn.computes_reach[0], np.flatnonzero(turn.updates[0])
+        descends, updates = single_pass.computes_reach[0], np.flatnonzero(single_pass.updates[0])
         messages = [reaches_for(share, descends, trunk.reach) for share in self.shares]
         # Dask has a constant overhead per array, so send the arrays of the tuple as one object.
-        order = pickle.dumps(turn)
+        order = pickle.dumps(single_pass)
         answers = self.ask("work", [(order, message) for message in messages])
         for share, message, answer in zip(self.shares, messages, answers, strict=True):
             offset = 0

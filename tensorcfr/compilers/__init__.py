@@ -111,8 +111,9 @@ def compile_game(
         * ``game.tree.utility``: float64 (terminals, players), payoffs in units of ``game.unit``.
 
         A game of private hands expands ``game.tree`` at the first access.  Solvers use the sequence
-        form ``game.form``: a backward pass computes counterfactual values and regrets, a forward
-        pass computes reaches and the average strategy (:mod:`tensorcfr.kernels`).
+        form ``game.form``, or ``game.merged.form`` if symmetric infosets are merged: a backward
+        pass computes counterfactual values and regrets, a forward pass computes reaches and the
+        average strategy (:mod:`tensorcfr.kernels`).
         :mod:`tensorcfr.model.arrays` declares all arrays.  A game in chunks has ``game.chunks`` in
         place of both; ``game.flat()`` converts it.
 

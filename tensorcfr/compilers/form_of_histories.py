@@ -99,9 +99,9 @@ def _recall_error(
             )
     before = [_name_sequence(history_game, first, int(own_last[h])) for h in (same_node, node)]
     return ImperfectRecallError(
-        f"player {player} forgets an own action before infoset {label!r} (imperfect "
-        f"recall): the player reaches it {before[0]} at {history_game.where(same_node)}, but "
-        f"{before[1]} at {history_game.where(node)}"
+        f"player {player} forgets one of their own actions before infoset {label!r} "
+        f"(imperfect recall): the player reaches it {before[0]} at "
+        f"{history_game.where(same_node)}, but {before[1]} at {history_game.where(node)}"
     )
 
 

@@ -375,7 +375,7 @@ def check_depth(depth: int, where: Callable[[], str]) -> None:
     """
     if depth > DEEPEST:
         begin = where()[:60]
-        raise GameError(f"a history has more than {DEEPEST:,} steps, does the game end? {begin}...")
+        raise GameError(f"a history has more than {DEEPEST:,} steps; does the game end? {begin}...")
 
 
 def check_decision(node: Decision, n_players: int, where: Callable[[], str]) -> None:

@@ -58,8 +58,8 @@ def compile_cards(rules: CardGame, compilation: Compilation) -> ChunkedGame:
 def lay_out_flat(
     rules: PublicTreeGame | CardGame,
     name: str,
-    limit: int,
-    own_limit: int | None = None,
+    default_limit: int,
+    memory_limit: int | None = None,
     *,
     symmetry: bool = False,
 ) -> FlatGame:
@@ -68,11 +68,11 @@ def lay_out_flat(
     Args:
         rules: The rules.
         name: The name of the game.
-        limit: Default memory limit in bytes.
-        own_limit: Memory limit in bytes; None for the default.
+        default_limit: Memory limit in bytes if the caller gives none.
+        memory_limit: Memory limit in bytes; None for the default.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
     """
-    limit = limit if own_limit is None else own_limit
+    limit = default_limit if memory_limit is None else memory_limit
     if isinstance(rules, CardGame):
         check_memory(rules, name, limit)
         rules = HandByHand(rules)

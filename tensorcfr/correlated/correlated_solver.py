@@ -61,7 +61,7 @@ class CorrelatedSolver(RunnableSolver):
 
     Raises:
         ValueError: There is no such algorithm, or the state is of another iteration.
-        MemoryLimitError: The arrays would not fit; :meth:`step` raises it, too.
+        MemoryLimitError: The arrays would not fit; :meth:`iterate` raises it, too.
     """
 
     records = Correlated

@@ -19,7 +19,7 @@ from ..kernels.traversal import Orders, TraversalState
 from ..model.layout import Layout
 from ..model.policy import Policy
 from ..rules import Decision
-from ..solvers.history_sources import NOTHING
+from ..solvers.history_sources import NO_ARRAY
 from ..solvers.problem import Problem
 from ..solvers.sampling_base import Playable, SamplingSolver, naming_memory_limit
 from ..solvers.solver_arguments import Iterations, Named
@@ -81,7 +81,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
         MemoryLimitError: The arrays would not fit; raised before they are allocated.
         MissingExtraError: JAX, optax or equinox is not installed; says how to install them.
 
-    On rules, :meth:`step` raises MemoryLimitError if there is no room for another infoset.  An
+    On rules, :meth:`iterate` raises MemoryLimitError if there is no room for another infoset.  An
     iteration that raises an error is undone.
     """
 
@@ -212,8 +212,8 @@ class DeepSolver(DeepStateFile, SamplingSolver):
             if not (self._has_choices(player) and self._advantages.needs_samples):
                 return
             raise TrainingError(
-                f"{where}: the advantage buffer of player {player} is empty: no traversal came to "
-                "an infoset of theirs; more traversals may"
+                f"{where}: the advantage buffer of player {player} is empty, because no "
+                "traversal reached an infoset of theirs; increase traversals"
             )
         predicted = self._fit(
             self._parameters,
@@ -390,7 +390,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
             if source.history_values.size:
                 arrays["history_values"] = source.history_values.copy()
         return DeepState(
-            features=NOTHING,
+            features=NO_ARRAY,
             strategy=source.table.group(STRATEGY),
             parameters=self._stacked(self._parameters, size),
             baseline_parameters=self._stacked(
@@ -492,7 +492,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
     def average_policy(self) -> Policy:
         """Return the average strategy.
 
-        If the average is a network, it is trained from scratch after each call of :meth:`step`,
+        If the average is a network, it is trained from scratch after each call of :meth:`iterate`,
         with random numbers from the solver state.
         """
         if self._cached_average is None or self._cached_average[0] != self.iteration:

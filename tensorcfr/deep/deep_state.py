@@ -9,7 +9,7 @@ import numpy as np
 
 from .._util.one_line import arrays_in_line
 from ..model.layout import Layout
-from ..solvers.history_sources import NOTHING, infosets_of
+from ..solvers.history_sources import NO_ARRAY, infosets_of
 from ..solvers.problem import Problem
 from ..solvers.state_file import Expected, StateFile, check_arrays
 from .buffers import restore_buffers
@@ -73,37 +73,37 @@ class DeepState(NamedTuple):
     """uint64 (4,): generator of reservoirs, batches and new networks."""
 
     # On a compiled game.
-    regret: np.ndarray = NOTHING
+    regret: np.ndarray = NO_ARRAY
     """float64 (sequences,): predicted advantages, which determine the next strategy."""
-    cumulative: np.ndarray = NOTHING
+    cumulative: np.ndarray = NO_ARRAY
     """float64 (sequences,): sum over iterations of averaging weight times own reach; for the empty
     sequences the sum of the averaging weights."""
-    history_values: np.ndarray = NOTHING
+    history_values: np.ndarray = NO_ARRAY
     """float64 (players, histories): baseline of the edge into each history; empty without history
     baselines."""
 
     # On rules.
-    baseline: np.ndarray = NOTHING
+    baseline: np.ndarray = NO_ARRAY
     """float64 (players, sequences): baselines of each player; (0, sequences) without baselines."""
-    factor: np.ndarray = NOTHING
+    factor: np.ndarray = NO_ARRAY
     """float64 (1,): factor of utilities before training; 0 before the first traversals."""
-    output: np.ndarray = NOTHING
+    output: np.ndarray = NO_ARRAY
     """int32 (infosets, most actions): network output of each action; -1 if there is no action."""
-    player: np.ndarray = NOTHING
+    player: np.ndarray = NO_ARRAY
     """int8 (infosets,): acting player."""
-    own: np.ndarray = NOTHING
+    own: np.ndarray = NO_ARRAY
     """int64 (infosets,): the player's last own sequence; -1 if there is none."""
-    kind: np.ndarray = NOTHING
+    kind: np.ndarray = NO_ARRAY
     """int32 (infosets,): index of the infoset's tuple of actions."""
-    labels: np.ndarray = NOTHING
+    labels: np.ndarray = NO_ARRAY
     """uint8 (bytes,): concatenated labels in UTF-8."""
-    label_ends: np.ndarray = NOTHING
+    label_ends: np.ndarray = NO_ARRAY
     """int64 (infosets,): end of each label."""
-    actions: np.ndarray = NOTHING
+    actions: np.ndarray = NO_ARRAY
     """uint8 (bytes,): concatenated labels of the actions of all tuples in UTF-8."""
-    action_ends: np.ndarray = NOTHING
+    action_ends: np.ndarray = NO_ARRAY
     """int64 (actions,): end of each action's label."""
-    kind_ends: np.ndarray = NOTHING
+    kind_ends: np.ndarray = NO_ARRAY
     """int64 (tuples,): end of each tuple among the actions."""
 
 

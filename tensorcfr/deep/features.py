@@ -56,7 +56,7 @@ def make_features(game: FlatGame, kind: str | Features = "auto") -> np.ndarray:
     """
     if isinstance(kind, Features):
         if kind.array is None:
-            raise ValueError("the features are named by digest only: give the array")
+            raise ValueError("only the digest of the features is known: give the array")
         if len(kind.array) != game.n_infosets:
             raise ValueError(
                 f"features have {len(kind.array):,} rows; {game.name} has "
@@ -98,8 +98,8 @@ class RuleFeatures:
         if isinstance(kind, Features) or kind in ("public", "labels"):
             described = "of your own" if isinstance(kind, Features) else repr(kind)
             raise ValueError(
-                f"features {described} are made for all infosets of a compiled game, and "
-                f"{game.name} is not compiled: 'tensors' and 'hashed' need rules only"
+                f"features {described} need all infosets of a compiled game, and {game.name} "
+                "is not compiled: 'tensors' and 'hashed' need only rules"
             )
         if kind == "tensors" and openspiel_game is None:
             raise ValueError(_NOT_THEIRS.format(game.name))

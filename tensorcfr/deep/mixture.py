@@ -42,7 +42,7 @@ class Mixture:
     ) -> None:
         record = solution.algorithm
         if not isinstance(record, Deep) or not len(solution.state.networks):
-            raise ValueError(f"{record} kept no networks: keep_networks=True keeps them")
+            raise ValueError(f"{record} stored no networks: solve with keep_networks=True")
         self.solution = solution
         """Solution with the networks."""
         self.weights = record.variant.schedule(1, len(solution.state.networks))[:, 0]

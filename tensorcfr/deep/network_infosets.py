@@ -113,7 +113,7 @@ class GameInfosets(CompiledSource):
             )
         option = record.features
         if isinstance(option, Features) and Features(features).digest != option.digest:
-            raise ValueError(f"features are not those that {record.name} names")
+            raise ValueError(f"features differ from the features of {record.name}")
         inputs = make_inputs(game, features)
         size = make_learner(record, inputs, 1.0).size
         arrays: dict[str, tuple[tuple[int, ...], type]] = {
@@ -317,8 +317,9 @@ def check_game(game: SolvableGame, record: Deep) -> None:
         )
     if keeps_networks(record) and game.n_players > 2:
         raise ValueError(
-            f"{record.name} keeps the networks of all iterations on rules, which is for two "
-            f"players, and {game.name} has {game.n_players}; deep-cfr does without"
+            f"{record.name} stores the networks of all iterations, which on rules is "
+            f"possible for two players only, and {game.name} has {game.n_players}; use "
+            "deep-cfr"
         )
 
 

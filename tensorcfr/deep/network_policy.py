@@ -91,9 +91,9 @@ class NetworkPolicy(TablePolicy):
             return super().__call__(infoset)
         if self._infosets.features_of.needs_state or self._is_mixture:
             raise ValueError(
-                f"no play of {self.game.name} came to infoset {str(infoset)!r}, whose label does "
-                "not determine its strategy: ask at a history, as sampled_values and "
-                "local_best_response do"
+                f"no play of {self.game.name} reached infoset {str(infoset)!r}, whose label "
+                "does not determine its strategy: query the policy at a history, as "
+                "sampled_values and local_best_response do"
             )
         unvisited = self._network_input(infoset, infoset.player, infoset.actions)
         return _normalised(self._play_at(unvisited, infoset.player, None))

@@ -79,7 +79,7 @@ class ExactEquilibrium:
         return Policy.from_mapping(
             self.game,
             {
-                label: {action: float(share) for action, share in row.items()}
+                label: {action: float(probability) for action, probability in row.items()}
                 for label, row in self.strategies.items()
             },
         )

@@ -64,10 +64,10 @@ def meaning_of_exploitability(game: CompiledGame) -> str | None:
         return None
     kind = "general-sum" if not game.zero_sum else f"{game.n_players}-player"
     return (
-        f"In a {kind} game exploitability is the mean over players of the gain of one who alone "
-        "changes strategy; at 0 it is a Nash equilibrium.  It does not bound the loss of a "
-        "strategy when several others change theirs, equilibria may have different values, and "
-        "these algorithms need not converge to one."
+        f"In a {kind} game exploitability is the mean gain of a player who alone changes "
+        "strategy; at 0 the strategies are a Nash equilibrium.  It does not bound the loss "
+        "of a strategy when several others change theirs, equilibria may have different "
+        "values, and these algorithms need not converge to one."
     )
 
 

@@ -15,7 +15,7 @@ from ..kernels.chunk_passes import ALL, CHUNKS, DOWN, UP
 from ..kernels.evaluation import ProfileArrays
 from ..kernels.pass_arrays import ChunkScratch, Numbers, TrunkScratch, plain_numbers
 from ..model.arrays import SequenceForm, frozen_arrays
-from ..model.branch_shares import share_of_locks, some_chunks, way_to
+from ..model.branch_shares import share_of_locks, some_chunks, visits_to
 from ..model.chunked_form import ChunkedForm, ChunkLocks, part_of
 from ..model.policy import KnownValues, Policy
 from ..model.public_nodes import PublicNodes
@@ -118,7 +118,7 @@ class ProfileValues:
 
     def _of_chunk(self, chunk: int) -> np.ndarray:
         rows = np.zeros((ROWS, self._game.most_sequences))
-        self._compute_values(way_to(self._game, chunk), self._weight, CHUNKS, rows)
+        self._compute_values(visits_to(self._game, chunk), self._weight, CHUNKS, rows)
         # A chunk's sequences begin at its scratch offset, behind those of its ancestors.
         return rows[:, self._game.scratch_offset[chunk] :]
 
@@ -169,7 +169,7 @@ class ValuesFromEntries(ProfileValues):
         strategies[chunk_form.number_offset[0] :] = self._parts(chunk + 1)
         rows = np.zeros((ROWS, self._game.most_sequences))
         self._compute_values(
-            way_to(chunk_form, 0), frozen_arrays(plain_numbers(strategies)), CHUNKS, rows
+            visits_to(chunk_form, 0), frozen_arrays(plain_numbers(strategies)), CHUNKS, rows
         )
         return rows
 
@@ -255,7 +255,8 @@ def evaluate_weights(
         begin, branch = int(bounds[branch]), max(branch + 1, after)
         end = int(bounds[branch])
         batch = some_chunks(game, begin, end)
-        # One buffer serves all batches.  The numbers before some.first[0] are the trunk's, unused.
+        # One buffer serves all batches.  The numbers before `number_offset[0]` are the
+        # trunk's and are not read.
         if batch.n_numbers > len(weight_buffer):
             weight_buffer = aligned(batch.n_numbers, reach.dtype)
         weight_buffer[batch.number_offset[0] : batch.n_numbers] = weights(begin + 1, end + 1)

@@ -150,7 +150,7 @@ class Tokens:
     def header(self, word: str, version: str) -> str:
         """Read ``EFG 2 R "title"`` and return the title."""
         for kind, values, what in (
-            (WORD, (word,), f"{word}, which such a file begins with"),
+            (WORD, (word,), f"{word} at the beginning of the file"),
             (NUMBER, (version,), f"the version {version} of {word}"),
             (WORD, ("R", "D"), "R or D"),
         ):

@@ -78,8 +78,8 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     """
     if isinstance(source, str) and source.partition(":")[0].endswith(".py"):
         raise GameError(
-            f"{source}: rules of your own are given in Python, compile_game(MyGame()); commands "
-            "take the file of the solution, solve(...).save(...)"
+            f"{source}: pass rules of your own in Python, compile_game(MyGame()); on the "
+            "command line, give the file of a solution, solve(...).save(...)"
         )
     if isinstance(source, str) and not is_foreign(source):
         return find_built_in(source, **parameters)

@@ -47,11 +47,14 @@ def hand_options(text: str, name: str = "hand") -> dict[str, Any]:
         problem = (
             f"this is {kind}, not a hand in the PHH format"
             if kind
-            else f"no hand that PokerKit can replay: {brief(str(error))}"
+            else f"PokerKit cannot replay this hand: {brief(str(error))}"
         )
         raise FormatError(name, 1, 1, problem) from None
     if not known:
-        problem = f"variant {history.variant} is not read; {', '.join(GAMES_OF_VARIANTS)} are"
+        problem = (
+            f"variant {history.variant} is not supported; supported are "
+            f"{', '.join(GAMES_OF_VARIANTS)}"
+        )
     elif not board:
         problem = "the hand ends before the flop"
     elif players != 2:

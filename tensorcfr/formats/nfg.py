@@ -122,7 +122,7 @@ def _check_count(tokens: Tokens, count: int, needed: int, what: str) -> None:
     if tokens.kind != END:
         tokens.fail(f"expected {needed:,} {what}, found {tokens.found()} after {count:,}")
     if count != needed:
-        tokens.fail(f"the strategies ask for {needed:,} {what}, and the file has {count:,}")
+        tokens.fail(f"the strategies need {needed:,} {what}, but the file has {count:,}")
 
 
 def save_nfg(game: FlatGame, path: str | Path, *, outcomes: bool = False) -> Path:
@@ -152,8 +152,8 @@ def save_nfg(game: FlatGame, path: str | Path, *, outcomes: bool = False) -> Pat
             f"{count:,}" if count < 10**15 else f"10^{len(str(count)) - 1}" for count in counts
         )
         raise GameError(
-            f"{game.name} has {listed} plans, too many for a .nfg file: {MAX_PROFILES:,} "
-            "combinations are written; .efg has no limit"
+            f"{game.name} has {listed} plans, too many for a .nfg file of at most "
+            f"{MAX_PROFILES:,} combinations; use .efg, which has no limit"
         )
     plans = [_plans(game, player) for player in range(game.n_players)]
     table = _payoffs(game, plans)

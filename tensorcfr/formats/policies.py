@@ -120,7 +120,7 @@ def _describe_difference(source_game: CompiledGame, target_game: CompiledGame) -
     if source_game.name != target_game.name:
         return f"{source_game.name}, not for {target_game.name}"
     ours, theirs = (
-        "in chunks" if game.layout == Layout.CHUNKS else "laid out"
+        "in chunks" if game.layout == Layout.CHUNKS else "flat"
         for game in (source_game, target_game)
     )
     if ours != theirs:
@@ -162,7 +162,7 @@ def policy_of_rows(
         pairs = zip(probabilities, infosets.labels, infosets.actions, strict=True)
         for row, label, actions in pairs:
             if label not in table:
-                raise ValueError(f"{source}: the policy says nothing about infoset {label!r}")
+                raise ValueError(f"{source}: the policy has no probabilities for infoset {label!r}")
             _, by_action = table.pop(label)
             row[:] = [by_action.get(action, 0.0) for action in actions]
         _check_rows(infosets, probabilities, source)

@@ -55,10 +55,10 @@ def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        raise FormatError(name, line, getattr(error, "colno", 1), f"no JSON: {error}") from None
+        raise FormatError(name, line, getattr(error, "colno", 1), f"not JSON: {error}") from None
     if isinstance(content, dict) and isinstance(content.get("data"), list):
         if content.get("name") == "ranges":
-            problem = "the export has ranges, and no configuration of a tree"
+            problem = "the export has ranges, but no configuration of a tree"
             raise FormatError(name, 1, 1, problem)
         content = content["data"]
     if isinstance(content, list):
@@ -70,7 +70,7 @@ def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
         problem = "a configuration of version 1, which the program itself does not import"
         raise FormatError(name, 1, 1, problem)
     if not keys & {*NUMBERS, *SIZES}:
-        problem = "JSON of another kind; configurations of WASM and Desktop Postflop are read"
+        problem = "this JSON is not a configuration of WASM or Desktop Postflop"
         raise FormatError(name, 1, 1, problem)
     if missing := sorted({*NUMBERS, *SIZES} - keys):
         problem = f"the configuration has no {', '.join(missing[:3])}"
@@ -130,7 +130,7 @@ def _only_one(items: list[Any], name: str) -> Any:
         return configurations[0]["value"]
     names = ["/".join(map(str, item.get("path") or ["?"])) for item in configurations[:3]]
     problem = f"the export has {len(configurations)} configurations" + (
-        f" ({', '.join(names)}{', ...' if len(configurations) > 3 else ''}): leave one in it"
+        f" ({', '.join(names)}{', ...' if len(configurations) > 3 else ''}): keep only one of them"
         if configurations
         else ""
     )
@@ -145,7 +145,9 @@ def _range(record: dict[str, Any], key: str, name: str) -> str:
             continue
         match = _GROUP.fullmatch("".join(group.split()))
         if match is None:
-            problem = f"{key}: {brief(group.strip())} is not a group of hands of the program"
+            problem = (
+                f"{key}: {brief(group.strip())} is not a group of hands as the program writes them"
+            )
             raise FormatError(name, 1, 1, problem)
         hands, suffix, weight = (part or "" for part in match.groups())
         second = 1 if len(hands) < 4 else 2

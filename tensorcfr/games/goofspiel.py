@@ -82,7 +82,7 @@ class Goofspiel(Game):
         self.payoff = payoff
         # Many histories share few infosets, announcements and endings, so each is built once.
         self._announcements = Memo(self._announce)
-        self._shared_announcements = Memo(Told)
+        self._shared_announcements = Memo(Announcement)
         self._endings = Memo(self._last_bids)
         self._terminals = Memo(self._terminal)
 
@@ -141,7 +141,7 @@ class Goofspiel(Game):
         prizes = tuple(range(1, self.cards + 1))
         return prizes[::-1] if self.prizes == "descending" else prizes
 
-    def _announce(self, bids: Cards, prize: int) -> tuple[Told, ...]:
+    def _announce(self, bids: Cards, prize: int) -> tuple[Announcement, ...]:
         """Return the announcement to each player; equal announcements are the same object."""
         winner = _winner(bids)
         return tuple(
@@ -208,7 +208,7 @@ class Memo(dict[Any, Any]):
         return result
 
 
-class Told:
+class Announcement:
     """Announcement to a player after a round, with the next prize."""
 
     __slots__ = ("bid", "prize", "winner", "words")
@@ -217,8 +217,8 @@ class Told:
         self.words, self.bid, self.winner, self.prize = words, bid, winner, prize
 
 
-class Seat(dict[Told, "Seat"]):
-    """Player about to bid: an infoset.  ``seat[told]`` is the same player one round later.
+class Seat(dict[Announcement, "Seat"]):
+    """Player about to bid: an infoset.  ``seat[announcement]`` is the same player one round later.
 
     The later seat is built at its first lookup.  So each infoset has one seat, one decision and
     one label, however many histories pass through it.
@@ -233,7 +233,7 @@ class Seat(dict[Told, "Seat"]):
         self.to_come = _without(prizes, prize)
         self.decision = Decision(player, f"{past} {prize}?", hand)
 
-    def __missing__(self, announcement: Told) -> Seat:
+    def __missing__(self, announcement: Announcement) -> Seat:
         past = f"{self.past} {self.prize}:{announcement.words}"
         hand = _without(self.hand, announcement.bid)
         points = _award(self.points, self.prize, announcement.winner)

@@ -153,7 +153,7 @@ class LimitPoker(DeckOfPoker):
             openers=openers,
             posted=(ante_in_chips + big_blind, ante_in_chips + small_blind),
             bets=tuple(bets_in_chips),
-            raises=tuple(raises),
+            max_raises=tuple(raises),
         )
         mbb = {"mbb": max(blinds) / 1000.0} if max(blinds) > 0 else {}
         self.defaults = Defaults(units={"chips": 1.0} | mbb)

@@ -90,43 +90,43 @@ class NoLimitLeduc(LeducCards):
             board, is_all_in and board is None, -1 if is_all_in else 0, paid, frozenset(), 0
         )
 
-    def node(self, table: NoLimitLeducState) -> Decision | Chance | Payoff:
+    def node(self, state: NoLimitLeducState) -> Decision | Chance | Payoff:
         """Return the decision, the deal of the board card, or the payoff.
 
         Against a bet, fold and call are always possible; the stack and the cap limit the raises.
         """
-        if table.to_deal:
+        if state.to_deal:
             return self.board
-        if table.player < 0:
-            board = None if table.folded else table.board
-            return Payoff(float(min(table.paid)), (board, (1, 1), table.folded))
-        paid, opponent_paid = table.paid[table.player], table.paid[1 - table.player]
+        if state.player < 0:
+            board = None if state.folded else state.board
+            return Payoff(float(min(state.paid)), (board, (1, 1), state.folded))
+        paid, opponent_paid = state.paid[state.player], state.paid[1 - state.player]
         remaining, call = self.stack - paid, opponent_paid - paid
         sizes = range(max(1, 2 * call), remaining + 1)
         # With fewer chips than a full raise needs, all-in is the only raise.
         if call < remaining < 2 * call:
             sizes = range(remaining, remaining + 1)
-        if table.acted + 1 >= self.cap:
+        if state.acted + 1 >= self.cap:
             sizes = range(0)
         first = (FOLD, CALL) if call else (CALL,)
-        return Decision(table.player, None, (*first, *map(str, sizes)))
+        return Decision(state.player, None, (*first, *map(str, sizes)))
 
-    def next(self, table: NoLimitLeducState, action: str) -> NoLimitLeducState:
+    def next(self, state: NoLimitLeducState, action: str) -> NoLimitLeducState:
         """Return the state after an action, or after the card ``action`` is dealt to the board."""
-        if table.to_deal:
-            return self._new_round(self.cards.index(action), table.paid)
-        player, acted = table.player, table.acted + 1
+        if state.to_deal:
+            return self._new_round(self.cards.index(action), state.paid)
+        player, acted = state.player, state.acted + 1
         if action == FOLD:
-            return table._replace(player=-1, folded=frozenset({player}), acted=acted)
-        paid = list(table.paid)
+            return state._replace(player=-1, folded=frozenset({player}), acted=acted)
+        paid = list(state.paid)
         if action != CALL:
             paid[player] += int(action)
-            return table._replace(player=1 - player, paid=(paid[0], paid[1]), acted=acted)
+            return state._replace(player=1 - player, paid=(paid[0], paid[1]), acted=acted)
         paid[player] = paid[1 - player]
         matched = (paid[0], paid[1])
         # The first action of a round is a check here, since there was no bet to call.
         if acted == 1:
-            return table._replace(player=1 - player, acted=acted)
-        if table.board is None:
+            return state._replace(player=1 - player, acted=acted)
+        if state.board is None:
             return NoLimitLeducState(None, True, -1, matched, frozenset(), 0)
-        return table._replace(player=-1, paid=matched, acted=acted)
+        return state._replace(player=-1, paid=matched, acted=acted)

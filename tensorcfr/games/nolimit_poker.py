@@ -125,7 +125,7 @@ class NoLimitPoker(DeckOfPoker):
             donks=(None,) * rounds,
             least=least_raise,
             limps=limps,
-            most_raises=most_raises,
+            max_raises=most_raises,
         )
         self.boards = None if flops is None else self._read_boards(flops)
         self._runouts: dict[int, tuple[np.ndarray, np.ndarray]] = {}

@@ -160,8 +160,8 @@ def check_number_offset(reader: ChunkReader) -> None:
         fail(f"{which} at number {game.number_offset[index]}, not {ends[index]}")
     if (index := first_true(game.sequence_offset != ends[:-1] - before)) is not None:
         fail(
-            f"chunk {index} has the base {game.sequence_offset[index]}, "
-            f"not {ends[index] - before[index]}"
+            f"chunk {index} has the sequence offset {game.sequence_offset[index]}, not "
+            f"{ends[index] - before[index]}"
         )
 
 
@@ -188,8 +188,8 @@ def check_pass_order(reader: ChunkReader) -> None:
 
 
 def check_entry_offset(reader: ChunkReader) -> None:
-    """Check that the entries of all chunks and the rows of ``row`` are tiled chunk by chunk and
-    player by player; entries from the trunk come first."""
+    """Check that the entries of all chunks, and the rows of ``entry_runs``, are tiled chunk by
+    chunk and player by player; entries from the trunk come first."""
     game = reader.game
     beyond = len(game.entry_distances)
     for first, (count, _, begin) in reader.rows():
@@ -246,7 +246,7 @@ def check_entry(reader: ChunkReader) -> None:
     game = reader.game
     of_forms = np.array([form.player_sequences for form in reader.forms], np.int64)
     of_chunks = of_forms.reshape(-1, 3)[reader.structures[1][game.shape]]
-    # Sequences of each player in the part above: the trunk, or a chunk.
+    # Sequences of each player in the parent part: the trunk, or a chunk.
     bounds = np.concatenate([[game.trunk.player_sequences], of_chunks])[game.parent_part]
     lowest, end = bounds[:, :2].ravel(), bounds[:, 1:].ravel()
     for first, (count, after, begin) in reader.rows():

@@ -194,13 +194,16 @@ def check_shared(reader: Reader) -> None:
         fail(f"tied_to has {len(game.strategy_class)} entries for {form.n_infosets} infosets")
     infosets, first = np.arange(form.n_infosets), game.strategy_class.astype(np.int64)
     if (i := first_true(first > infosets)) is not None:
-        fail(f"{reader.infoset(i)} is tied to {int(first[i])}, which comes after it")
+        fail(f"{reader.infoset(i)} shares the strategy of {int(first[i])}, which comes after it")
     if (i := first_true(first[first] != first)) is not None:
-        fail(f"{reader.infoset(i)} is tied to {int(first[i])}, which is tied to another")
+        fail(
+            f"{reader.infoset(i)} shares the strategy of {int(first[i])}, which shares that "
+            "of another infoset"
+        )
     shared = {"player": form.infoset_player, "number of actions": form.infoset_actions}
     for name, array in shared.items():
         if (i := first_true(array[first] != array)) is not None:
-            fail(f"{reader.infoset(i)} is tied to {int(first[i])} of another {name}")
+            fail(f"{reader.infoset(i)} shares the strategy of {int(first[i])} of another {name}")
 
 
 def check_absent_minded(reader: Reader) -> None:
@@ -211,5 +214,8 @@ def check_absent_minded(reader: Reader) -> None:
     # Go up one own infoset at a time, for all infosets together.
     while (passed >= 0).any():
         if (i := first_true((passed >= 0) & (tied_to[passed] == tied_to))) is not None:
-            fail(f"{reader.infoset(i)} is tied to infoset {int(passed[i])}, passed before it")
+            fail(
+                f"{reader.infoset(i)} shares the strategy of infoset {int(passed[i])}, which "
+                "is before it on a path"
+            )
         passed = np.where(passed >= 0, before[passed], -1)

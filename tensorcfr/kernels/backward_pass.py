@@ -32,7 +32,7 @@ from .forward_pass import (
     zero_threshold,
 )
 from .local_rule import LocalRule, apply, apply_pace
-from .locked_lanes import first_lock, free_share, of_lock, share_out
+from .locked_lanes import apply_lock, first_lock, free_probability, of_lock
 from .parts import Lanes, Part, Rows, Step
 from .ties import ROUNDING, find_tie_thresholds, round_ties, tie_threshold_of
 from .tiles import LONGEST, all_equal, run_length, scatter, tile_length
@@ -87,7 +87,7 @@ def backward(
         if actions == 1:
             _propagate_forced(form, b, first_lane, last_lane, value)
             continue
-        bound = as_precision_of(tile[0, 0], ROUNDING * part.scale[b])
+        bound = as_precision_of(tile[0, 0], ROUNDING * part.value_bound[b])
         rows = Rows(
             tile[0], tile[1], tile[2], tile[3], tile[4], tile[5], tile[6], rule_scratch, bound
         )
@@ -194,7 +194,7 @@ def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
     lowest = as_precision_of(v[0], step.played_floor / 2.0)
     next_rest = as_precision_of(v[0], 1.0 - step.floor)
     next_lowest = as_precision_of(v[0], step.floor / 2.0)
-    s0, s1 = np.uint64(lanes.at), np.uint64(lanes.at + lanes.stride)
+    s0, s1 = np.uint64(lanes.first), np.uint64(lanes.first + lanes.stride)
     for lane in range(np.uint64(lanes.length)):
         # Regret matching: the current strategy from the regrets before the update.
         before0, before1 = regret[s0 + lane], regret[s1 + lane]
@@ -234,8 +234,8 @@ def _value_three(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
     lowest = as_precision_of(v[0], step.played_floor / 3.0)
     next_rest = as_precision_of(v[0], 1.0 - step.floor)
     next_lowest = as_precision_of(v[0], step.floor / 3.0)
-    s0, s1 = np.uint64(lanes.at), np.uint64(lanes.at + lanes.stride)
-    s2 = np.uint64(lanes.at + 2 * lanes.stride)
+    s0, s1 = np.uint64(lanes.first), np.uint64(lanes.first + lanes.stride)
+    s2 = np.uint64(lanes.first + 2 * lanes.stride)
     for lane in range(np.uint64(lanes.length)):
         before0, before1 = regret[s0 + lane], regret[s1 + lane]
         before2 = regret[s2 + lane]
@@ -318,7 +318,7 @@ def _value_from_regrets(part: Part, lanes: Lanes, floor: float, rows: Rows) -> N
     zero = as_precision_of(v[0], 0.0)
     v[: lanes.length] = zero
     for a in range(lanes.actions):
-        s = np.uint64(lanes.at + a * lanes.stride)
+        s = np.uint64(lanes.first + a * lanes.stride)
         for lane in range(np.uint64(lanes.length)):
             played = max(regret[s + lane], zero) * total[lane] + constant[lane]
             v[lane] += played * value[s + lane]
@@ -357,12 +357,13 @@ def _step_stored_strategies(
     if rule.exponential:
         _exponentiate(strategy, lanes, total)
     negligible, uniform = zero_threshold(zero), as_precision_of(zero, 1.0 / actions)
-    unit, share = as_precision_of(zero, 1.0), as_precision_of(zero, floor)
+    # From here on, `total` holds the factor of each infoset in place of its sum.
+    unit, uniform_part = as_precision_of(zero, 1.0), as_precision_of(zero, floor)
     # Both products are inside the loop: kept in registers from before it, they take 6 % of an
     # iteration of liar's dice.
     for lane in range(count):
-        constant[lane] = constant_of(total[lane], negligible, share * uniform, uniform)
-        total[lane] = factor_of(total[lane], negligible, zero, unit - share)
+        constant[lane] = constant_of(total[lane], negligible, uniform_part * uniform, uniform)
+        total[lane] = factor_of(total[lane], negligible, zero, unit - uniform_part)
     if rule.passes_new:
         v[:count] = zero
     for a in range(actions):
@@ -432,7 +433,7 @@ def _value_without_floor(part: Part, lanes: Lanes, rows: Rows) -> None:
     total, weighted_value, zero = rows.total, rows.constant, as_precision_of(rows.mean[0], 0.0)
     total[: lanes.length], weighted_value[: lanes.length] = zero, zero
     for a in range(lanes.actions):
-        first = lanes.at + a * lanes.stride
+        first = lanes.first + a * lanes.stride
         q, cumulative, earlier = part.value[first:], part.regret[first:], part.memory[0, first:]
         for lane in range(lanes.length):
             weight = max(cumulative[lane] + earlier[lane], zero)
@@ -478,7 +479,7 @@ def _mean_values(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np
     """Compute the mean value of each infoset under a strategy; ``mean`` is modified in place."""
     mean[: lanes.length] = as_precision_of(mean[0], 0.0)
     for a in range(lanes.actions):
-        first = lanes.at + a * lanes.stride
+        first = lanes.first + a * lanes.stride
         sigma, q = strategy[first:], value[first:]
         for lane in range(lanes.length):
             mean[lane] += sigma[lane] * q[lane]
@@ -496,7 +497,7 @@ def _exponentiate(weight: np.ndarray, lanes: Lanes, total: np.ndarray) -> None:
         lanes: The infosets.
         total: float (LONGEST,): sum of the weights of each infoset.
     """
-    for lane in range(lanes.at, lanes.at + lanes.length):
+    for lane in range(lanes.first, lanes.first + lanes.length):
         largest = weight[lane]
         for a in range(1, lanes.actions):
             largest = max(largest, weight[lane + a * lanes.stride])
@@ -505,7 +506,7 @@ def _exponentiate(weight: np.ndarray, lanes: Lanes, total: np.ndarray) -> None:
             s = lane + a * lanes.stride
             weight[s] = np.exp(weight[s] - largest)
             weight_sum += weight[s]
-        total[lane - lanes.at] = weight_sum
+        total[lane - lanes.first] = weight_sum
 
 
 @inlined
@@ -546,7 +547,7 @@ def _step_locked(
     """
     actions, stride, offset, _ = lanes
     rule, regret, value = step.rule, part.regret, part.value
-    share = free_share(probability)
+    free_total = free_probability(probability)
     # Holds the current strategy first, and then the preferences of the next one.
     sigma = _played_locked_strategy(strategy, regret, lanes, probability, step.played_floor)
     v, mean, size, largest = 0.0, 0.0, 0.0, -np.inf
@@ -554,18 +555,18 @@ def _step_locked(
         s = offset + a * stride
         v += sigma[a] * value[s]
         if probability[a] < 0.0:
-            mean += sigma[a] * value[s] / share
+            mean += sigma[a] * value[s] / free_total
             size = max(size, abs(value[s]))
     tie_threshold = tie_threshold_of(value, rows.bound, size)
     # Nested conditions, because numba removes only branches on a plain `is not None`.
     if strategy is not None:  # noqa: SIM102
         if rule.whole:
-            if share > 0.0:
-                v += share * step_free(
+            if free_total > 0.0:
+                v += free_total * step_free(
                     part, lanes, step, tie_threshold, mean, sigma, probability, rows
                 )
             value[parent_sequence] += v
-            share_out(sigma, 1, probability, step.floor)
+            apply_lock(sigma, 1, probability, step.floor)
             for a in range(actions):
                 s = offset + a * stride
                 if rule.passes_new:
@@ -597,7 +598,7 @@ def _step_locked(
             for a in range(actions):
                 if probability[a] < 0.0:
                     sigma[a] = np.exp(sigma[a] - largest)
-        share_out(sigma, 1, probability, step.floor)
+        apply_lock(sigma, 1, probability, step.floor)
         if rule.passes_new:
             v = 0.0
             for a in range(actions):
@@ -639,7 +640,7 @@ def _locked_pace_of_agreement(
 ) -> tuple[float, float]:
     total, weighted_value = 0.0, 0.0
     for a in range(len(probability)):
-        s = lanes.at + a * lanes.stride
+        s = lanes.first + a * lanes.stride
         if probability[a] < 0.0:
             weight = max(part.regret[s] + part.memory[0, s], 0.0)
             total += weight
@@ -647,7 +648,7 @@ def _locked_pace_of_agreement(
     baseline = weighted_value / total if step.floor > 0.0 and total > 0.0 else mean
     product, new, old, gained = 0.0, 0.0, 0.0, 0.0
     for a in range(len(probability)):
-        s = lanes.at + a * lanes.stride
+        s = lanes.first + a * lanes.stride
         instant = round_ties(part.value[s] - baseline, tie_threshold, 0.0)
         earlier = np.float64(part.memory[0, s])
         if probability[a] < 0.0:
@@ -672,8 +673,8 @@ def _played_locked_strategy(
     ``floor`` is used only if strategies are not stored.
     """
     if strategy is None:
-        return locked_strategy(regret[lanes.at :], lanes.stride, probability, floor)
+        return locked_strategy(regret[lanes.first :], lanes.stride, probability, floor)
     sigma = np.empty(len(probability))
     for a in range(len(probability)):
-        sigma[a] = strategy[lanes.at + a * lanes.stride]
+        sigma[a] = strategy[lanes.first + a * lanes.stride]
     return sigma

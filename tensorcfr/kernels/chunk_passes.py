@@ -135,25 +135,27 @@ def add_to_stored_average(
     c: int,
     part: Part,
     player: int,
-    share: float,
+    averaging_weight: float,
     average: Numbers,
 ) -> None:
-    """Add a player's reaches, times a share, to an average in 16 bits.
+    """Add a player's reaches, times a weight, to an average in 16 bits.
 
     Args:
         game: The game.
         c: The chunk; any other number for the trunk, whose average is in floats.
         part: Arrays of the same part; reaches between buckets are set to 0.
         player: The player.
-        share: Factor of the reaches.
+        averaging_weight: Weight of the reaches in the average.
         average: Modified in place.
     """
     form, reach = part.form, part.reach
     begin, end = form.player_sequences[player], form.player_sequences[player + 1]
     if not 0 <= c < game.shape.shape[0]:
-        packing.add(reach, share, StoredRange(part.average, None, player, begin + 1, end))
+        packing.add(
+            reach, averaging_weight, StoredRange(part.average, None, player, begin + 1, end)
+        )
         return
-    if share == 0.0:
+    if averaging_weight == 0.0:
         return
     stored = own_numbers(game, c, form, player, average)
     # Rows are packed as a whole: clear the gaps between buckets, which still hold numbers of other
@@ -165,7 +167,7 @@ def add_to_stored_average(
         position = form.bucket_sequence[b] + form.bucket_actions[b] * form.bucket_lanes[b]
     for s in range(position, stored.end):
         reach[s] = 0.0
-    packing.add(reach, share, stored)
+    packing.add(reach, averaging_weight, stored)
 
 
 @lends
@@ -180,7 +182,7 @@ def chunk_view(game: ChunkedForm, c: int, scratch: np.ndarray) -> np.ndarray:
 @lends
 @inlined
 def trunk_of(
-    game: ChunkedForm, stored: StoredArrays, trunk: TrunkScratch, scale: np.ndarray
+    game: ChunkedForm, stored: StoredArrays, trunk: TrunkScratch, value_bound: np.ndarray
 ) -> Part:
     """Return the trunk with its arrays."""
     end = game.trunk.player_sequences[-1]
@@ -193,7 +195,7 @@ def trunk_of(
             stored.memory[:, :end],
             trunk.reach,
             trunk.value,
-            scale[0],
+            value_bound[0],
         )
     )
 
@@ -201,7 +203,7 @@ def trunk_of(
 @lends
 @inlined
 def chunk_of(
-    game: ChunkedForm, c: int, stored: StoredArrays, scratch: ChunkScratch, scale: np.ndarray
+    game: ChunkedForm, c: int, stored: StoredArrays, scratch: ChunkScratch, value_bound: np.ndarray
 ) -> Part:
     """Return a chunk with its arrays.
 
@@ -219,13 +221,13 @@ def chunk_of(
             stored.memory[:, begin:end],
             chunk_view(game, c, scratch.reach),
             value,
-            scale[1 + game.shape[c]],
+            value_bound[1 + game.shape[c]],
         )
     )
 
 
 @inlined
-def branches(game: ChunkedForm, stage: int, part: int, parts: int) -> tuple[int, int, int]:
+def branches(game: ChunkedForm, stage: int, group: int, groups: int) -> tuple[int, int, int]:
     """Return the range of ``game.branch_offset`` that a stage of a pass processes: first, last and
     step.
 
@@ -241,7 +243,7 @@ def branches(game: ChunkedForm, stage: int, part: int, parts: int) -> tuple[int,
         return up, up + 1, 1
     if stage == ALL:
         return 0, up + 1, 1
-    return 1 + part, up, parts
+    return 1 + group, up, groups
 
 
 @inlined
@@ -259,8 +261,8 @@ def visited(game: ChunkedForm, visit: int) -> tuple[int, bool, bool]:
 def run_pass(
     game: ChunkedForm,
     stage: int,
-    part: int,
-    parts: int,
+    group: int,
+    groups: int,
     rule: LocalRule,
     schedule: PassSchedule,
     t: int,
@@ -268,24 +270,24 @@ def run_pass(
     trunk: TrunkScratch,
     scratch: ChunkScratch,
     work: Work,
-    scale: np.ndarray,
+    value_bound: np.ndarray,
     locks: ChunkLocks | None,
 ) -> None:
     """Run pass ``t``, or a stage of it: down the trunk, through the chunks, up the trunk.
 
-    Branches ``part``, ``part + parts``, ``part + 2 * parts``, ... belong to part ``part``.  The
+    Group ``group`` has the branches ``group``, ``group + groups``, ``group + 2 * groups``, ...  The
     remaining arguments are those of :func:`run_passes`.
     """
     parameters = parameters_of(rule, schedule.row[t, 1:], work.tile)
     players = schedule.computes_reach.shape[1]
-    b, last, step = branches(game, stage, part, parts)
+    b, last, step = branches(game, stage, group, groups)
     visit = game.branch_offset[b]
     # One loop over the visits of all branches: nested loops take 0.3 microseconds more per visit.
     while b < last:
         c, is_down, is_up = visited(game, visit)
         is_chunk = c >= 0
         if is_chunk:
-            current_part = chunk_of(game, c, stored, scratch, scale)
+            current_part = chunk_of(game, c, stored, scratch, value_bound)
             for player in range(players):
                 # The forward pass needs the regrets of these players now; the backward pass unpacks
                 # those of the others later.
@@ -293,7 +295,7 @@ def run_pass(
                     rows = own_numbers(game, c, current_part.form, player, stored.regret)
                     packing.unpack(rows, current_part.regret)
         else:
-            current_part = trunk_of(game, stored, trunk, scale)
+            current_part = trunk_of(game, stored, trunk, value_bound)
         form, value = current_part.form, current_part.value
         locked = locks_of(locks, c + 1, form, work.table)
         weight = _strategy_or(current_part.strategy, current_part.regret)
@@ -302,28 +304,44 @@ def run_pass(
         for player in range(players):
             if not is_down or not schedule.computes_reach[t, player]:
                 continue
-            floor, share = schedule.played_floor[t, player], schedule.share[t, player]
+            floor = schedule.played_floor[t, player]
+            averaging_weight = schedule.averaging_weight[t, player]
             if is_chunk:
                 # Reaches of the entries come from the part above, which was visited before.
                 enter(game, c, player, trunk.reach, scratch.reach, current_part.reach)
             else:
                 current_part.reach[bounds[player]] = 1.0
-                current_part.average[bounds[player]] += share
-            # With share 0, `value` serves as a dummy target, so that the average is not even read.
+                current_part.average[bounds[player]] += averaging_weight
+            # With weight 0, `value` serves as a dummy target, so that the average is not even read.
             average = packing.in_floats(
-                current_part.average if share != 0.0 else value, stored.cumulative.scale
+                current_part.average if averaging_weight != 0.0 else value, stored.cumulative.scale
             )
             forward_from_regrets(
-                form, player, weight, floor, current_part.reach, average, share, work.tile, locked
+                form,
+                player,
+                weight,
+                floor,
+                current_part.reach,
+                average,
+                averaging_weight,
+                work.tile,
+                locked,
             )
             if stored.cumulative.scale is not None:
-                add_to_stored_average(game, c, current_part, player, share, stored.cumulative)
+                add_to_stored_average(
+                    game, c, current_part, player, averaging_weight, stored.cumulative
+                )
         for player in range(players):
             if not schedule.updates[t, player]:
                 continue
             if is_down:
                 prefetch_addresses(
-                    game, c, player, stored, schedule.share[t, 1 - player] != 0.0, work.prefetch
+                    game,
+                    c,
+                    player,
+                    stored,
+                    schedule.averaging_weight[t, 1 - player] != 0.0,
+                    work.prefetch,
                 )
                 payoff_product(form, player, current_part.reach, value, work.payoff, work.prefetch)
             if not is_up:
@@ -404,17 +422,17 @@ def run_passes(
     stored: StoredArrays,
     trunk: TrunkScratch,
     scratch: ChunkScratch,
-    scale: np.ndarray,
+    value_bound: np.ndarray,
     locks: ChunkLocks | None,
     thread: int,
     threads: int,
-    parts: int,
+    groups: int,
     barrier: np.ndarray,
     work: Work,
 ) -> None:
     """Run several passes in one call; if several threads share them, do the work of one thread.
 
-    The first thread processes the trunk.  Parts of the branches go to the next free thread.
+    The first thread processes the trunk.  Each free thread takes the next group of branches.
     Threads wait for each other inside the kernel, because a call from Python takes as long as a
     pass over a small game.
 
@@ -425,25 +443,25 @@ def run_passes(
         stored: Solver state, modified in place.
         trunk: Scratch of the trunk.
         scratch: Scratch of this thread.
-        scale: float64 (1 + shapes, buckets): upper bound of the counterfactual values of each
-            bucket, for the trunk and for each shape; see :mod:`tensorcfr.solvers.scales`.
+        value_bound: float64 (1 + shapes, buckets): upper bound of the counterfactual values of each
+            bucket, for the trunk and for each shape; see :mod:`tensorcfr.solvers.value_bounds`.
         locks: Locked infosets, or None; the kernel is compiled with or without them.
         thread: Number of this thread, from 0.
         threads: Number of threads that call this at the same time.
-        parts: Number of parts into which the branches are divided.
+        groups: Number of groups into which the branches are divided.
         barrier: int64 (passes, BARRIER_COUNTERS): progress counters, initially 0, shared and
             modified by all threads.
         work: Scratch.
     """
     for t in range(schedule.row.shape[0]):
-        stage, part = _next_stage(BEFORE, thread, threads, parts, barrier, t)
+        stage, group = _next_stage(BEFORE, thread, threads, groups, barrier, t)
         while stage != DONE:
             # The only call, because numba inlines a copy at every call site.
             run_pass(
                 game,
                 stage,
-                part,
-                parts,
+                group,
+                groups,
                 rule,
                 schedule,
                 t,
@@ -451,17 +469,17 @@ def run_passes(
                 trunk,
                 scratch,
                 work,
-                scale,
+                value_bound,
                 locks,
             )
-            stage, part = _next_stage(stage, thread, threads, parts, barrier, t)
+            stage, group = _next_stage(stage, thread, threads, groups, barrier, t)
 
 
 @inlined
 def _next_stage(
-    stage: int, thread: int, threads: int, parts: int, barrier: np.ndarray, t: int
+    stage: int, thread: int, threads: int, groups: int, barrier: np.ndarray, t: int
 ) -> tuple[int, int]:
-    """Return the next stage of a thread and its part of the branches, after waiting for its turn.
+    """Return the next stage of a thread and its group of branches, after waiting for its turn.
 
     The stage is :data:`DONE` if no work is left.  The arguments are those of :func:`run_passes`.
     """
@@ -469,15 +487,15 @@ def _next_stage(
         return (ALL if stage == BEFORE else DONE), 0
     if stage == BEFORE and thread == 0:
         return DOWN, 0
-    # Counters: 0 opens the branches, 1 hands out their parts, 2 counts threads that finished.
+    # Counters: 0 opens the branches, 1 hands out their groups, 2 counts threads that finished.
     if stage == DOWN:
         count_up(barrier, t, 0)
     if stage <= DOWN:
         wait_for(barrier, t, 0, 1)
     if stage <= CHUNKS:
-        part = count_up(barrier, t, 1)
-        if part < parts:
-            return CHUNKS, part
+        group = count_up(barrier, t, 1)
+        if group < groups:
+            return CHUNKS, group
         count_up(barrier, t, 2)
         if thread == 0:
             wait_for(barrier, t, 2, threads)

@@ -32,7 +32,7 @@ from .chunk_passes import (
     workplace,
 )
 from .forward_pass import as_precision_of, follow, forward_from_regrets, strategies
-from .locked_lanes import free_share, locked_best, of_lock, share_out
+from .locked_lanes import apply_lock, free_probability, locked_best, of_lock
 from .pass_arrays import ChunkScratch, Numbers, TrunkScratch, Work
 from .shapes import shape_form
 from .tiles import LONGEST, TILE, TILE_ROWS, run_length, scatter, tile_length
@@ -108,7 +108,7 @@ def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
         b = locks.bucket[lock]
         probability = of_lock(locks, lock, form.bucket_actions[b])
         first = form.bucket_sequence[b] + locks.lane[lock]
-        share_out(strategy[first:], form.bucket_lanes[b], probability, 0.0)
+        apply_lock(strategy[first:], form.bucket_lanes[b], probability, 0.0)
 
 
 @_takes_bare_form
@@ -289,8 +289,8 @@ def _work_of_evaluate_chunked(
 def evaluate_chunked(
     game: ChunkedForm,
     stage: int,
-    part: int,
-    parts: int,
+    group: int,
+    groups: int,
     weight: Numbers,
     floor: float,
     trunk: TrunkScratch,
@@ -306,8 +306,8 @@ def evaluate_chunked(
     Args:
         game: The game.
         stage: Stage of the pass, as for :func:`tensorcfr.kernels.chunk_passes.run_pass`.
-        part: Part of the branches, as for :func:`tensorcfr.kernels.chunk_passes.run_pass`.
-        parts: Number of parts into which the branches are divided.
+        group: Group of branches, as for :func:`tensorcfr.kernels.chunk_passes.run_pass`.
+        groups: Number of groups into which the branches are divided.
         weight: Weights from which regret matching computes the strategies.
         floor: Share of every strategy that is uniform.
         trunk: Scratch; ``value`` holds the values under best responses on return.
@@ -321,7 +321,7 @@ def evaluate_chunked(
         work: Scratch.
     """
     players = best.shape[0]
-    first, last, step = branches(game, stage, part, parts)
+    first, last, step = branches(game, stage, group, groups)
     for b in range(first, last, step):
         for visit in range(game.branch_offset[b], game.branch_offset[b + 1]):
             c, is_down, is_up = visited(game, visit)
@@ -533,10 +533,10 @@ def _add_free(
         probability: float64 (actions,): probabilities of the lock; negative for free actions.
         regret: float64: regret of action ``a`` at ``a * lanes``, modified in place.
     """
-    share, mean = free_share(probability), 0.0
+    free_total, mean = free_probability(probability), 0.0
     for a in range(len(probability)):
         if probability[a] < 0.0:
-            mean += strategy[a * lanes] * q[a * lanes] / share
+            mean += strategy[a * lanes] * q[a * lanes] / free_total
     for a in range(len(probability)):
         if probability[a] < 0.0:
             regret[a * lanes] += q[a * lanes] - mean

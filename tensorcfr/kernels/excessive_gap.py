@@ -103,9 +103,9 @@ def respond(
             for a in range(actions):
                 q, sigma = value[first + a * lanes :], strategy[first + a * lanes :]
                 for lane in range(length):
-                    share = exponential((q[lane] - largest[lane]) / (mu * entropy_weight[lane]))
-                    sigma[lane] = share
-                    total[lane] += share
+                    numerator = exponential((q[lane] - largest[lane]) / (mu * entropy_weight[lane]))
+                    sigma[lane] = numerator
+                    total[lane] += numerator
             for a in range(actions):
                 sigma = strategy[first + a * lanes :]
                 for lane in range(length):

@@ -18,7 +18,7 @@ from numba.core import types
 
 from .._util.jit import by_types, inlined
 from ..model.arrays import LockedLanes, SequenceForm
-from .locked_lanes import of_lock, share_out
+from .locked_lanes import apply_lock, of_lock
 from .parts import Lanes, Part
 from .tiles import LONGEST, TILE, gather, run_length, tile_length
 
@@ -75,16 +75,16 @@ def factor_of(total: float, negligible: float, zero: float, rest: float) -> floa
 
 
 @inlined
-def constant_of(total: float, negligible: float, floor_share: float, uniform: float) -> float:
+def constant_of(total: float, negligible: float, floor_probability: float, uniform: float) -> float:
     """Return the constant of regret matching at an infoset; see :func:`factor_of`.
 
     Args:
         total: Sum of the positive weights of the infoset.
         negligible: Largest total that counts as 0, from :func:`zero_threshold`.
-        floor_share: Probability that the floor gives each action.
+        floor_probability: Probability that the floor gives each action.
         uniform: Probability of an action under the uniform strategy.
     """
-    return uniform if total <= negligible else floor_share
+    return uniform if total <= negligible else floor_probability
 
 
 @inlined
@@ -107,7 +107,7 @@ def match(
     negligible = zero_threshold(factor[0])
     # Multiply by `uniform` instead of dividing by `actions` again: LLVM would divide in every lane.
     rest = as_precision_of(factor[0], 1.0 - floor)
-    floor_share = as_precision_of(factor[0], floor) * uniform
+    floor_probability = as_precision_of(factor[0], floor) * uniform
     factor[:length] = zero
     # Add two actions per loop, which halves the loads and stores of the totals.
     for a in range(0, actions - 1, 2):
@@ -120,7 +120,7 @@ def match(
             factor[lane] += max(weight[first + lane], zero)
     for lane in range(length):
         total = factor[lane]
-        constant[lane] = constant_of(total, negligible, floor_share, uniform)
+        constant[lane] = constant_of(total, negligible, floor_probability, uniform)
         factor[lane] = factor_of(total, negligible, zero, rest)
 
 
@@ -132,7 +132,7 @@ def forward_from_regrets(
     floor: float,
     reach: np.ndarray,
     average: np.ndarray | None,
-    share: float,
+    averaging_weight: float,
     tile: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
@@ -151,14 +151,15 @@ def forward_from_regrets(
         reach: float (sequences,): modified in place; the reaches of the entries (of a game: the
             empty sequence) are set by the caller.
         average: float (sequences,): modified in place except at the entries; None for no average.
-        share: Weight of the reaches in the average.
+        averaging_weight: Weight of the reaches in the average.
         tile: float (TILE_ROWS, LONGEST): scratch in the precision of ``weight``.
         locks: Locked infosets, or None.
     """
     factor, constant, parent_reach = tile[0], tile[1], tile[2]
-    zero, own_share = as_precision_of(tile[0, 0], 0.0), as_precision_of(tile[0, 0], share)
+    zero = as_precision_of(tile[0, 0], 0.0)
+    average_factor = as_precision_of(tile[0, 0], averaging_weight)
     parent = form.infoset_parent
-    to = Target(weight, reach, parent_reach, floor, share)
+    to = Target(weight, reach, parent_reach, floor, averaging_weight)
     # Buckets are in the order of their levels, so the reaches before an infoset are ready.
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
@@ -186,7 +187,7 @@ def forward_from_regrets(
                     for lane in range(np.uint64(length)):
                         reach[first + lane] = parent_reach[lane]
                         if average is not None:
-                            average[first + lane] += own_share * parent_reach[lane]
+                            average[first + lane] += average_factor * parent_reach[lane]
                     continue
                 if actions == 2:
                     _reach_two(to, average, offset, lanes, length)
@@ -205,7 +206,7 @@ def forward_from_regrets(
                         own_reach = max(weight[first + lane], zero) * factor[lane] + constant[lane]
                         reach[first + lane] = own_reach
                         if average is not None:
-                            average[first + lane] += own_share * own_reach
+                            average[first + lane] += average_factor * own_reach
             if locks is not None and end < lanes:
                 offset = form.bucket_sequence[b] + end
                 before = reach[form.infoset_parent[form.bucket_infoset[b] + end]]
@@ -215,7 +216,7 @@ def forward_from_regrets(
                 for a in range(actions):
                     reach[offset + a * lanes] = before * sigma[a]
                     if average is not None:
-                        average[offset + a * lanes] += own_share * reach[offset + a * lanes]
+                        average[offset + a * lanes] += average_factor * reach[offset + a * lanes]
                 lock += 1
             run = end + 1
 
@@ -228,7 +229,7 @@ class Target(NamedTuple):
     parent_reach: np.ndarray
     """float (LONGEST,): reach of the sequence before each infoset."""
     floor: float
-    share: float
+    averaging_weight: float
 
 
 @inlined
@@ -239,23 +240,23 @@ def _reach_two(
 
     Totals and factors stay in registers, which halves the time.  Most infosets have few actions.
     """
-    weight, reach, parent_reach, floor, share = to
+    weight, reach, parent_reach, floor, averaging_weight = to
     zero, uniform = as_precision_of(parent_reach[0], 0.0), as_precision_of(parent_reach[0], 0.5)
     negligible = zero_threshold(parent_reach[0])
     rest = as_precision_of(parent_reach[0], 1.0 - floor)
-    floor_share = as_precision_of(parent_reach[0], floor / 2.0)
-    average_share = as_precision_of(parent_reach[0], share)
+    floor_probability = as_precision_of(parent_reach[0], floor / 2.0)
+    average_factor = as_precision_of(parent_reach[0], averaging_weight)
     s0, s1 = np.uint64(offset), np.uint64(offset + lanes)
     for lane in range(np.uint64(length)):
         x0, x1 = max(weight[s0 + lane], zero), max(weight[s1 + lane], zero)
         total = x0 + x1
         factor = factor_of(total, negligible, zero, rest) * parent_reach[lane]
-        constant = constant_of(total, negligible, floor_share, uniform) * parent_reach[lane]
+        constant = constant_of(total, negligible, floor_probability, uniform) * parent_reach[lane]
         x0, x1 = x0 * factor + constant, x1 * factor + constant
         reach[s0 + lane], reach[s1 + lane] = x0, x1
         if average is not None:
-            average[s0 + lane] += average_share * x0
-            average[s1 + lane] += average_share * x1
+            average[s0 + lane] += average_factor * x0
+            average[s1 + lane] += average_factor * x1
 
 
 @inlined
@@ -263,27 +264,27 @@ def _reach_three(
     to: Target, average: np.ndarray | None, offset: int, lanes: int, length: int
 ) -> None:
     """Compute the reaches of infosets with three actions; see :func:`_reach_two`."""
-    weight, reach, parent_reach, floor, share = to
+    weight, reach, parent_reach, floor, averaging_weight = to
     zero = as_precision_of(parent_reach[0], 0.0)
     uniform = as_precision_of(parent_reach[0], 1.0 / 3.0)
     negligible = zero_threshold(parent_reach[0])
     rest = as_precision_of(parent_reach[0], 1.0 - floor)
-    floor_share = as_precision_of(parent_reach[0], floor / 3.0)
-    average_share = as_precision_of(parent_reach[0], share)
+    floor_probability = as_precision_of(parent_reach[0], floor / 3.0)
+    average_factor = as_precision_of(parent_reach[0], averaging_weight)
     s0, s1, s2 = np.uint64(offset), np.uint64(offset + lanes), np.uint64(offset + 2 * lanes)
     for lane in range(np.uint64(length)):
         x0, x1 = max(weight[s0 + lane], zero), max(weight[s1 + lane], zero)
         x2 = max(weight[s2 + lane], zero)
         total = x0 + x1 + x2
         factor = factor_of(total, negligible, zero, rest) * parent_reach[lane]
-        constant = constant_of(total, negligible, floor_share, uniform) * parent_reach[lane]
+        constant = constant_of(total, negligible, floor_probability, uniform) * parent_reach[lane]
         x0, x1 = x0 * factor + constant, x1 * factor + constant
         x2 = x2 * factor + constant
         reach[s0 + lane], reach[s1 + lane], reach[s2 + lane] = x0, x1, x2
         if average is not None:
-            average[s0 + lane] += average_share * x0
-            average[s1 + lane] += average_share * x1
-            average[s2 + lane] += average_share * x2
+            average[s0 + lane] += average_factor * x0
+            average[s1 + lane] += average_factor * x1
+            average[s2 + lane] += average_factor * x2
 
 
 @inlined
@@ -304,7 +305,7 @@ def locked_strategy(
     strategy = np.empty(len(probability))
     for a in range(len(probability)):
         strategy[a] = max(weight[a * lanes], 0.0)
-    share_out(strategy, 1, probability, floor)
+    apply_lock(strategy, 1, probability, floor)
     return strategy
 
 
@@ -335,7 +336,7 @@ def strategies(
     negligible = zero_threshold(weight[0])
     for b in range(form.bucket_lanes.shape[0]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        floor_share, uniform = floor / actions, 1.0 / actions
+        floor_probability, uniform = floor / actions, 1.0 / actions
         # Loop over lanes inside the loop over actions: lanes of one action are adjacent in memory.
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
@@ -353,7 +354,7 @@ def strategies(
                     probability = (
                         max(w[lane], 0.0) / total[lane] if total[lane] > negligible else uniform
                     )
-                    sigma[lane] = (1.0 - floor) * probability + floor_share
+                    sigma[lane] = (1.0 - floor) * probability + floor_probability
         if locks is not None:
             for lock in range(locks.bucket[b], locks.bucket[b + 1]):
                 offset = form.bucket_sequence[b] + locks.lane[lock]
@@ -398,7 +399,12 @@ def follow(
 
 @inlined
 def forward_from_strategies(
-    part: Part, player: int, first_hand: int, last_hand: int, weight: float, tile: np.ndarray
+    part: Part,
+    player: int,
+    first_hand: int,
+    last_hand: int,
+    averaging_weight: float,
+    tile: np.ndarray,
 ) -> None:
     """Add a player's reaches to the average, then compute new reaches from the stored strategies.
 
@@ -412,14 +418,14 @@ def forward_from_strategies(
         player: Player whose reaches are computed.
         first_hand: First hand to process.
         last_hand: Hand after the last one to process.
-        weight: Averaging weight of the reaches on entry.
+        averaging_weight: Weight in the average of the reaches on entry.
         tile: float (at least 1, TILE): scratch in the precision of the reaches.
     """
     form, reach, average, strategy = part.form, part.reach, part.average, part.strategy
-    parent_reach, share = tile[0], as_precision_of(tile[0, 0], weight)
+    parent_reach, average_factor = tile[0], as_precision_of(tile[0, 0], averaging_weight)
     # The empty sequence has reach 1 and belongs to no hand: one thread adds its weight.
     if first_hand == 0 < last_hand:
-        average[form.player_sequences[player]] += weight
+        average[form.player_sequences[player]] += averaging_weight
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         # A bucket has only the hands of its mask, in the order of the hands, so each range of hands
@@ -437,5 +443,5 @@ def forward_from_strategies(
                 average_x = average[offset + a * lanes :]
                 sigma = strategy[offset + a * lanes :]  # type: ignore[index]
                 for lane in range(length):
-                    average_x[lane] += share * x[lane]
+                    average_x[lane] += average_factor * x[lane]
                     x[lane] = parent_reach[lane] * sigma[lane]

@@ -100,7 +100,8 @@ def iterate(
                 )
                 for k in range(len(form.operator)):
                     add_share(form.operator, k, ProductShare(*share_arguments, None))
-                    # Wait for all threads: the next part may add to the same sequences.
+                    # Wait for all threads: the next part of the operator may add to the same
+                    # sequences.
                     n_waits = wait_for_all(counters, threads, n_waits)
                 continue
             if rule.changes_payoffs:

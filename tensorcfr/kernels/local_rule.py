@@ -70,7 +70,7 @@ _payoffs: dict[str, Any] = {}
 _paces: dict[str, Any] = {}
 """Functions that set the pace, by digest."""
 
-NEW = "/new"
+NEW_STRATEGY_SUFFIX = "/new"
 """End of the digest of rules that pass up the value of the new strategy."""
 
 
@@ -107,10 +107,10 @@ class LocalRule:
             ``pace(agreement, size, parameters)``.  ``agreement`` is the cosine of the angle between
             the instantaneous regrets and the first number in memory, a mean of earlier ones, over
             the actions that are played or would have gained.  ``size`` is the sum of the positive
-            cumulative regrets over the length of those instantaneous regrets, and at least ``2 **
-            -40``.  The factor is 1 if either vector has length 0, and at most 1 if ``size`` exceeds
-            ``2 ** 40``.  Instantaneous regrets are measured from the rule's strategy without a
-            floor.
+            cumulative regrets divided by the length of those instantaneous regrets, and at least
+            ``2 ** -40``.  The factor is 1 if either vector has length 0, and at most 1 if ``size``
+            exceeds ``2 ** 40``.  Instantaneous regrets are measured from the strategy of the rule
+            without a floor.
         checks: Checks of the parameters by name, for parameters that do not accept every number.
     """
 
@@ -189,8 +189,8 @@ class LocalRule:
             return self
         rule = copy(self)
         rule.passes_new = new
-        base = self.digest.removesuffix(NEW)
-        rule._register(base + NEW if new else base)
+        base = self.digest.removesuffix(NEW_STRATEGY_SUFFIX)
+        rule._register(base + NEW_STRATEGY_SUFFIX if new else base)
         return rule
 
     @property

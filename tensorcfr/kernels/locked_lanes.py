@@ -18,20 +18,20 @@ def first_lock(locks: LockedLanes, b: int, lane: int) -> int:
 
 
 @inlined
-def free_share(probability: np.ndarray) -> float:
+def free_probability(probability: np.ndarray) -> float:
     """Return the total probability of the free actions of a locked infoset; 0 if all are locked.
 
     Args:
         probability: float64 (actions,): probabilities of the lock; negative for free actions.
     """
-    share, free = 1.0, 0
+    free_total, free = 1.0, 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
             free += 1
         else:
-            share -= probability[a]
+            free_total -= probability[a]
     # Without free actions the rest is rounding of the locked probabilities.
-    return share if free else 0.0
+    return free_total if free else 0.0
 
 
 @inlined
@@ -55,12 +55,12 @@ def locked_best(value: np.ndarray, lanes: int, probability: np.ndarray) -> float
             best = max(best, value[a * lanes])
         else:
             total += probability[a] * value[a * lanes]
-    share = free_share(probability)
-    return total + share * best if share > 0.0 else total
+    free_total = free_probability(probability)
+    return total + free_total * best if free_total > 0.0 else total
 
 
 @inlined
-def share_out(weight: np.ndarray, lanes: int, probability: np.ndarray, floor: float) -> None:
+def apply_lock(weight: np.ndarray, lanes: int, probability: np.ndarray, floor: float) -> None:
     """Compute the strategy of a locked infoset from non-negative weights of its free actions.
 
     Args:
@@ -74,11 +74,13 @@ def share_out(weight: np.ndarray, lanes: int, probability: np.ndarray, floor: fl
         if probability[a] < 0.0:
             total += weight[a * lanes]
             free += 1
-    share = free_share(probability)
+    free_total = free_probability(probability)
     for a in range(len(probability)):
         if probability[a] >= 0.0:
             weight[a * lanes] = probability[a]
         elif total > 0.0:
-            weight[a * lanes] = share * ((1.0 - floor) * (weight[a * lanes] / total) + floor / free)
+            weight[a * lanes] = free_total * (
+                (1.0 - floor) * (weight[a * lanes] / total) + floor / free
+            )
         else:
-            weight[a * lanes] = share / free
+            weight[a * lanes] = free_total / free

@@ -83,22 +83,22 @@ def pack(floats: np.ndarray, stored: StoredRange) -> Any:
 
 
 @by_types
-def add(reach: np.ndarray, share: float, stored: StoredRange) -> Any:
+def add(reach: np.ndarray, averaging_weight: float, stored: StoredRange) -> Any:
     """Add reaches to an average.
 
     Args:
         reach: float (at least numbers,), in the precision of the solver state.
-        share: Factor of the reaches.
+        averaging_weight: Weight of the reaches in the average.
         stored: The average; modified in place.
     """
     if is_none(_scales_of_type(stored)):
         return _add_floats
-    return lambda reach, share, stored: _add(reach, share, stored)
+    return lambda reach, averaging_weight, stored: _add(reach, averaging_weight, stored)
 
 
 @inlined
-def _add_floats(reach: np.ndarray, share: float, stored: StoredRange) -> None:
-    average, weight = stored.numbers, stored.numbers.dtype.type(share)
+def _add_floats(reach: np.ndarray, averaging_weight: float, stored: StoredRange) -> None:
+    average, weight = stored.numbers, stored.numbers.dtype.type(averaging_weight)
     for s in range(np.uint64(stored.begin), np.uint64(stored.end)):
         average[s] += weight * reach[s]
 
@@ -128,11 +128,11 @@ def _pack(floats: np.ndarray, stored: StoredRange) -> None:
     stored.numbers[first:last] = integers[inside].astype(np.int16)
 
 
-def _add(reach: np.ndarray, share: float, stored: StoredRange) -> None:
+def _add(reach: np.ndarray, averaging_weight: float, stored: StoredRange) -> None:
     total = np.zeros_like(reach)
     _unpack(stored, total)
     inside = slice(stored.begin, stored.end)
-    total[inside] += np.float32(share) * reach[inside]
+    total[inside] += np.float32(averaging_weight) * reach[inside]
     _pack(total, stored)
 
 
@@ -231,13 +231,13 @@ def _pack_rows(code: _Row) -> None:
 
 @in_place_of(_add, _Row)
 def _add_rows(code: _Row) -> None:
-    share = code.splat(code.builder.fptrunc(code.at.share, FLOAT))
+    averaging_weight = code.splat(code.builder.fptrunc(code.at.averaging_weight, FLOAT))
 
     def row(scale: Any, begins: Sequence[Any], masks: Sequence[Any]) -> None:
         vectors = []
         for first, mask in zip(begins, masks, strict=True):
             reach = code.load_row(code.builder.gep(code.at.reach, [first]), mask)
-            vectors.append(code.fma(share, reach, code.load_floats(scale, first, mask)))
+            vectors.append(code.fma(averaging_weight, reach, code.load_floats(scale, first, mask)))
         code.store_floats(scale, begins, masks, vectors)
 
     code.rows(row)

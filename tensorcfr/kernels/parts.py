@@ -32,9 +32,9 @@ class Part(NamedTuple):
     """Own reach of each sequence."""
     value: np.ndarray
     """Counterfactual payoffs before the backward pass; counterfactual values after it."""
-    scale: np.ndarray
+    value_bound: np.ndarray
     """float64 (buckets,): upper bound of the counterfactual values of each bucket, if values have
-    double precision; see :mod:`tensorcfr.solvers.scales`."""
+    double precision; see :mod:`tensorcfr.solvers.value_bounds`."""
 
 
 class Step(NamedTuple):
@@ -54,14 +54,14 @@ class Step(NamedTuple):
 class Lanes(NamedTuple):
     """Adjacent infosets of a bucket.
 
-    Action ``a`` of lane ``l`` is sequence ``at + a * stride + l``.
+    Action ``a`` of lane ``l`` is sequence ``first + a * stride + l``.
     """
 
     actions: int
     """Number of actions of every infoset."""
     stride: int
     """Distance between consecutive actions."""
-    at: int
+    first: int
     """Sequence of the first action of the first infoset."""
     length: int
     """Number of infosets."""

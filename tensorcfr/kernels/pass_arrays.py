@@ -1,4 +1,4 @@
-"""Arrays of a pass over a game in chunks: solver state, scratch, and the schedule of the passes."""
+"""Arrays of the passes over a game: solver state, scratch, and the schedule of the passes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ class Numbers(NamedTuple):
     """Array over the sequences of the trunk and of all chunks."""
 
     chunks: np.ndarray
-    """float or int16 (numbers,): entries before the first chunk belong to the trunk."""
+    """float or int16 (numbers,): all numbers; those before the first chunk belong to the trunk."""
     scale: np.ndarray | None
     """float32 (rows, players): scales of an array in 16 bits, or None; see
     :mod:`tensorcfr.kernels.packing`."""
     trunk: np.ndarray
-    """float (trunk sequences,): entries of the trunk; a view of ``chunks`` unless there is a scale.
+    """float (trunk sequences,): numbers of the trunk; a view of ``chunks`` unless there is a scale.
     """
 
 
@@ -90,7 +90,7 @@ class PassSchedule(NamedTuple):
     """float64 (passes, 1 + parameters): averaging weight, then the parameters of the rule."""
     computes_reach: np.ndarray
     """bool (passes, players): True if the pass computes the player's reaches."""
-    share: np.ndarray
+    averaging_weight: np.ndarray
     """float64 (passes, players): weight of these reaches in the average."""
     played_floor: np.ndarray
     """float64 (passes, players): uniform share of the strategies of this iteration; 0 if strategies

@@ -33,9 +33,9 @@ class Streams(NamedTuple):
     They are evenly spread, so each outcome of a node is drawn as often as its probability implies,
     up to a few draws.  Every player's traversals have streams of their own.
 
-    Source: Li, Chen, Huang, arXiv 2607.27035, 2026 (correlated chance sampling), by a report of it;
-    the sequence is that of H. Weyl, 'Ueber die Gleichverteilung von Zahlen mod.  Eins',
-    Mathematische Annalen 77, 1916.
+    Source: Li, Chen, Huang, arXiv 2607.27035, 2026 (correlated chance sampling), known from a
+    report about it; the sequence is that of H. Weyl, 'Ueber die Gleichverteilung von Zahlen mod.
+    Eins', Mathematische Annalen 77, 1916.
     """
 
     position: np.ndarray

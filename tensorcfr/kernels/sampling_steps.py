@@ -71,23 +71,25 @@ def draw_tried(
     tries_left, average = tries[0], block + count + count
     if tries_left > 0.0:
         # Every action has this probability, because all subsets are equally likely.
-        share = min(tries_left / count, 1.0)
+        probability = min(tries_left / count, 1.0)
         for a in range(count):
             rest = np.float64(count - a)
             # Sequential selection without replacement; no draw where the outcome is certain.
             taken = tries_left > 0.0 and (tries_left >= rest or draw(generator) * rest < tries_left)
-            tried[offset + a] = share if taken else 0.0
+            tried[offset + a] = probability if taken else 0.0
             tries_left -= 1.0 if taken else 0.0
         return
     epsilon, threshold, total = tries[1], tries[2], tries[3]
     for a in range(count):
         total += table[average + a]
     for a in range(count):
-        share = 1.0
+        probability = 1.0
         if total > 0.0:
-            share = (tries[3] + threshold * table[average + a]) / total
-        share = min(max(share, epsilon), 1.0)
-        tried[offset + a] = share if share == 1.0 or draw(generator) < share else 0.0
+            probability = (tries[3] + threshold * table[average + a]) / total
+        probability = min(max(probability, epsilon), 1.0)
+        tried[offset + a] = (
+            probability if probability == 1.0 or draw(generator) < probability else 0.0
+        )
 
 
 @inlined

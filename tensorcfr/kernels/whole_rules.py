@@ -12,7 +12,7 @@ import numpy as np
 from .._util.jit import by_types, inlined, view
 from ..model.arrays import SequenceForm
 from .local_rule import LocalRule
-from .locked_lanes import free_share
+from .locked_lanes import free_probability
 from .parts import Lanes, Part, Rows, Step
 from .ties import round_ties
 
@@ -123,7 +123,7 @@ def step_free(
         The value that is passed up minus ``mean``.
     """
     regret, value, memory, scratch = part.regret, part.value, part.memory, rows.whole_rule
-    share, count = free_share(probability), 0
+    free_total, count = free_probability(probability), 0
     for a in range(len(probability)):
         count += probability[a] < 0.0
     n_arrays = OWN_ROWS + memory.shape[0]
@@ -132,10 +132,10 @@ def step_free(
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
-            s = lanes.at + a * lanes.stride
+            s = lanes.first + a * lanes.stride
             arrays[0, free, 0], arrays[2, free, 0] = regret[s], value[s]
             arrays[1, free, 0] = round_ties(value[s] - mean, tie_threshold, 0.0)
-            arrays[3, free, 0] = sigma[a] / share
+            arrays[3, free, 0] = sigma[a] / free_total
             for k in range(memory.shape[0]):
                 arrays[OWN_ROWS + k, free, 0] = memory[k, s]
             free += 1
@@ -144,7 +144,7 @@ def step_free(
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
-            s = lanes.at + a * lanes.stride
+            s = lanes.first + a * lanes.stride
             regret[s], sigma[a] = arrays[0, free, 0], arrays[3, free, 0]
             for k in range(memory.shape[0]):
                 memory[k, s] = arrays[OWN_ROWS + k, free, 0]

@@ -1,11 +1,10 @@
 """The decisions of a team that agrees on plans before the play: its belief DAG.
 
-A *belief* is all that the members know together and chose before: the set of histories that are
-possible, as far as members still act differently upon them.  At a belief the team chooses a
-*prescription*, an action for every infoset of a member who acts now.  After it, histories that no
-later infoset connects are separate beliefs, and the play is at one in each of them at once, as at
-the children of a chance node.  A belief is the same for every path to it, so beliefs form a
-directed acyclic graph rather than a tree.
+A *belief* is the members' joint knowledge, their own choices included: the set of histories that
+are still possible.  At a belief the team chooses a *prescription*, an action for every infoset of a
+member who acts now.  After it, histories that no later infoset connects form separate beliefs.
+Like the children of a chance node, all of these beliefs follow the prescription.  A belief is the
+same for every path to it, so beliefs form a directed acyclic graph rather than a tree.
 
 Histories that the members' sequences and infosets do not tell apart are one here.  A *leaf* ends a
 play; only the last sequence of every member matters there.

@@ -112,7 +112,7 @@ def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
     )
 
 
-def way_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
+def visits_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
     """Return the game with visits to one chunk only: the chunks above it in the forward direction,
     the chunk and all chunks below it in both."""
     # Go up from the chunk to the trunk.

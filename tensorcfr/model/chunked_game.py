@@ -174,7 +174,7 @@ class ChunkedGame(CompiledGame):
         """Return a short text: counts, the cut, bytes."""
         counts, chunks = self.counts, self.chunks
         hands = " x ".join(f"{len(labels):,}" for labels in self.nodes.hands)
-        cut = "solved in one piece"
+        cut = "solved without chunks"
         if chunks.n_chunks:
             cut = (
                 f"solved in {chunks.n_chunks:,} chunks of {not_none(chunks.shapes).n_shapes:,} "

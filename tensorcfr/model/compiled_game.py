@@ -1,9 +1,9 @@
 """The compiled game: the interface that all layouts of its arrays share.
 
 A game has a trunk and chunks (:mod:`tensorcfr.model.chunked_form`), counts, labels and, if it has
-private hands, public nodes (:mod:`tensorcfr.model.public_nodes`).  Some games are also laid out
+private hands, public nodes (:mod:`tensorcfr.model.public_nodes`).  Some games are also flat
 (:class:`~tensorcfr.model.flat_game.FlatGame`), which algorithms need that do not pass over trunk
-and chunks.  A game is laid out only on request.
+and chunks.  A game in chunks is converted to a flat game only on request.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class CompiledGame(PayingGame, ABC):
 
     @abstractmethod
     def flat(self, memory_limit: int | None = None) -> FlatGame:
-        """Return the same game, laid out; every call makes a new one.
+        """Return the same game as a flat game; every call makes a new one.
 
         Args:
             memory_limit: Bytes that it may take; by default the machine's free memory.

@@ -1,4 +1,4 @@
-"""A game that is laid out: one sequence form, and labels and numbers of all its infosets.
+"""The flat game: one sequence form, and labels and numbers of all its infosets.
 
 :mod:`tensorcfr.model.arrays` declares the arrays.
 """
@@ -54,7 +54,7 @@ class Merged:
 @renamed_attributes(tied="strategy_classes", tied_to="strategy_class")
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatGame(FlatViews, CompiledGame):
-    """Compiled game that is laid out: a trunk without chunks, and arrays over all its sequences.
+    """Flat compiled game: a trunk without chunks, and arrays over all its sequences.
 
     All arrays are read-only.  Build one with :func:`tensorcfr.compile_game`, or from a game in
     chunks with :meth:`CompiledGame.flat`.

@@ -1,4 +1,4 @@
-"""The public nodes of a game that is laid out: the nodes of its public tree."""
+"""The public nodes of a flat game: the nodes of its public tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .public_nodes import TRUNK, Edge, FoundInfoset, NodeLayout, TabledNodes
 
 
 class FlatNodes(TabledNodes):
-    """Public nodes of a game that is laid out.
+    """Public nodes of a flat game.
 
     Args:
         game: A game with a public tree.

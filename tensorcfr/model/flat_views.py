@@ -1,4 +1,4 @@
-"""Views of a game that is laid out: its public tree and its histories."""
+"""Views of a flat game: its public tree and its histories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .labels import InfosetLabels, InfosetPlaces, PublicGame
 
 
 class FlatViews(InfosetNumbers):
-    """Public tree and histories of a game that is laid out, and counts of the histories."""
+    """Public tree and histories of a flat game, and counts of the histories."""
 
     name: str
     unit: float

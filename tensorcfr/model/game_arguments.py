@@ -13,7 +13,7 @@ from .compiled_game import CompiledGame
 from .flat_game import FlatGame
 from .team_game import TeamGame
 
-COMPILED = Kind((CompiledGame,), "a compiled game: compile_game makes one")
+COMPILED = Kind((CompiledGame,), "a compiled game (from compile_game)")
 Compiled = Annotated[CompiledGame, COMPILED]
 # A strategy needs only labels and numbers, which both kinds of games name in the same way.
 Played = Annotated[CompiledGame, Kind((CompiledGame, TeamGame), COMPILED.words)]
@@ -42,30 +42,30 @@ STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and a
 
 
 def require_flat(game: CompiledGame, what: str) -> FlatGame:
-    """Check that a game is laid out, and return it.
+    """Check that a game is flat, and return it.
 
     Args:
         game: The game.
         what: The user of the game, for the error: ``"the linear program"``.
 
     Raises:
-        CutError: The game is in chunks; says how to lay it out.
+        CutError: The game is in chunks; says how to make it flat.
     """
     if not isinstance(game, FlatGame):
-        problem = f"{game.name} is in chunks, and {what} works on a game that is laid out"
+        problem = f"{game.name} is in chunks, and {what} needs a flat game"
         raise CutError(problem, cut=False)
     return game
 
 
 @dataclass(frozen=True)
 class FlatGameCheck(Kind):
-    """Requirement of a compiled game that is laid out."""
+    """Requirement of a flat compiled game."""
 
     def __call__(self, name: str, value: Any) -> FlatGame:
         """Return the game.
 
         Raises:
-            CutError: The game is in chunks; says how to lay it out.
+            CutError: The game is in chunks; says how to make it flat.
         """
         return require_flat(super().__call__(name, value), "this")
 

@@ -88,10 +88,13 @@ class PublicGame(NamedTuple):
             # Labels of steps begin with a space, and no other label does.
             for edge in self.edges:
                 if " " in edge:
-                    return f"the public step {edge!r} has a space"
+                    return f"the public step {edge!r} contains a space"
             for label in public_labels:
                 if not label or label[0] == " ":
-                    return f"the public label {label!r} is like one of steps"
+                    return (
+                        f"the public label {label!r} looks like labels of steps, which begin "
+                        "with a space"
+                    )
         hands = dict.fromkeys(chain(*self.hands))
         # If a hand began with another hand, the rest could be part of the public label.  Labels of
         # steps begin with a space, so without other public labels only a space is ambiguous.

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from .._util.argument_checks import brief, checked
+from .._util.renamed import renamed_attributes
 from .arrays import FREE
 from .chunked_form import ChunkedForm, ChunkLocks, buckets_of, most_buckets
 from .compiled_game import CompiledGame
@@ -19,6 +20,7 @@ LocksLike = Mapping[str, Mapping[str, float]]
 """Probabilities by infoset label and action label."""
 
 
+@renamed_attributes(keep_symmetry="keeps_symmetry")
 class Locks(Mapping[str, dict[str, float]]):
     """Locks of a game: infoset label to action to probability.
 
@@ -101,7 +103,7 @@ class Locks(Mapping[str, dict[str, float]]):
         return whole if merged is None else merged
 
     @property
-    def keep_symmetry(self) -> bool:
+    def keeps_symmetry(self) -> bool:
         """True if infosets that are merged in the merged game are locked in the same way."""
         return not self or self.game.merge_array(self.probabilities()) is not None
 
@@ -159,7 +161,7 @@ def _row(label: str, actions: tuple[str, ...], probabilities: Mapping[str, float
     """Return the locked probabilities of an infoset, ``FREE`` for a free action."""
     if not isinstance(probabilities, Mapping):
         raise TypeError(
-            f"locks: a lock of {label!r} maps actions to numbers, not {brief(probabilities)}"
+            f"locks: a lock of {label!r} must map actions to numbers, not {brief(probabilities)}"
         )
     refuse_unknown(label, probabilities, actions)
     # An infoset with one action has only one strategy.
@@ -176,11 +178,13 @@ def _row(label: str, actions: tuple[str, ...], probabilities: Mapping[str, float
     # Negated, so that NaN is refused.
     if not ((row[locked] >= 0).all() and total <= 1 + SUM_TOLERANCE):
         raise ValueError(
-            f"infoset {label!r} cannot be locked to {dict(probabilities)}: no distribution"
+            f"infoset {label!r} cannot be locked to {dict(probabilities)}: probabilities "
+            "must be at least 0 and sum to at most 1"
         )
     if locked.all() and total < 1 - SUM_TOLERANCE:
         raise ValueError(
-            f"all actions of infoset {label!r} are locked, to {total:g} in sum and not to 1"
+            f"all actions of infoset {label!r} are locked, and their probabilities sum to "
+            f"{total:g}, not to 1"
         )
     if total >= 1 - SUM_TOLERANCE:
         row[~locked] = 0.0

@@ -44,7 +44,7 @@ class KnownValues(NamedTuple):
     a best response from there."""
 
 
-@renamed_attributes(made_from="matching_inputs")
+@renamed_attributes(made_from="matching_inputs", n_rows="n_probabilities")
 class Policy(Tabular, Mapping[str, dict[str, float]]):
     """Behaviour strategy of every player: infoset label to action to probability.
 
@@ -70,13 +70,15 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
     ) -> None:
         if probabilities.shape != (game.n_numbers,) or probabilities.dtype != np.float64:
             raise ValueError(
-                f"the probabilities of {game.name} are float64 ({game.n_numbers},), not "
+                f"the probabilities of {game.name} must be float64 ({game.n_numbers},), not "
                 f"{probabilities.dtype} {probabilities.shape}"
             )
         # Negated, so that NaN is refused.
         wrong = ~((probabilities >= 0.0) & (probabilities <= 1.0 + SUM_TOLERANCE))
         if wrong.any():
-            raise ValueError(f"{float(probabilities[wrong][0])!r} in a policy is not a probability")
+            raise ValueError(
+                f"a policy contains {float(probabilities[wrong][0])!r}, which is not a probability"
+            )
         self.game = game
         self.probabilities = probabilities
         probabilities.flags.writeable = False
@@ -121,7 +123,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
 
         def row(label: str, actions: tuple[str, ...]) -> np.ndarray:
             if label not in given:
-                raise ValueError(f"the policy says nothing about infoset {label!r}")
+                raise ValueError(f"the policy has no probabilities for infoset {label!r}")
             return _row(label, actions, given[label])
 
         return cls.from_rows(game, row)
@@ -183,7 +185,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         }
 
     def moved_to(self, game: CompiledGame) -> Policy:
-        """Return the same strategies in a game with the same infosets, in chunks or laid out.
+        """Return the same strategies in a game with the same infosets, chunked or flat.
 
         Raises:
             ValueError: The game has another infoset, or infosets that are merged in it have
@@ -237,7 +239,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         return self.game.rows(player)
 
     @property
-    def n_rows(self) -> int:
+    def n_probabilities(self) -> int:
         """Number of probabilities, one for each action of each infoset."""
         return self.game.n_sequences - self.game.n_players
 
@@ -347,8 +349,8 @@ class Filling:
         if differs.any():
             raise ValueError(
                 f"infoset {label(int(differs.argmax()))!r} is merged with others in "
-                f"{self.game.name}, and the policy plays them differently: compile it with "
-                "symmetry=False, or lay it out with game.flat()"
+                f"{self.game.name}, and the policy plays them differently: compile the game "
+                "with symmetry=False, or make it flat with game.flat()"
             )
         self._filled[indices] = True
 
@@ -373,7 +375,7 @@ def located(game: CompiledGame, label: str) -> Located:
         UnknownNameError: There is no such infoset; suggests a near label.
     """
     if not isinstance(label, str):
-        raise UnknownNameError(f"an infoset label is a string, not {label!r}")
+        raise UnknownNameError(f"an infoset label must be a string, not {label!r}")
     try:
         return game.locate(label)
     except KeyError:

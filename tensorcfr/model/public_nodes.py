@@ -1,7 +1,7 @@
 """The protocol of public nodes: numbered, and explored one by one without laying a game out.
 
 A public node is all that every player knows after the deal.  The infosets of a node differ only in
-the private hand.  Three kinds of games implement the protocol: games that are laid out
+the private hand.  Three kinds of games implement the protocol: flat games
 (:mod:`tensorcfr.model.flat_nodes`), public trees that are cut
 (:mod:`tensorcfr.compilers.cut.tree_nodes`) and card games
 (:mod:`tensorcfr.compilers.cards.card_public_nodes`).

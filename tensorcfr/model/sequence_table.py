@@ -195,7 +195,7 @@ class Tabular(FrameSource):
                 for rows in policy.rows(player):
                     yield Piece(player, rows.labels, rows.actions, [policy.at(rows.numbers)])
 
-        return SequenceTable(policy.game, [PROBABILITY], pieces, policy.n_rows)
+        return SequenceTable(policy.game, [PROBABILITY], pieces, policy.n_probabilities)
 
     def to_arrow(self) -> Any:
         """Return a ``pyarrow.Table``, as :meth:`SequenceTable.to_arrow` does."""

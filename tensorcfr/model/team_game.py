@@ -185,7 +185,7 @@ class TeamGame(InfosetNumbers, PayingGame):
 
 @checked()
 def team_game(
-    game: Annotated[FlatGame, Kind((FlatGame,), "a compiled game that is laid out")],
+    game: Annotated[FlatGame, Kind((FlatGame,), "a flat compiled game")],
     teams: Annotated[Teams, TEAMS],
     *,
     memory_limit: Limit = None,

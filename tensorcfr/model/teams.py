@@ -45,7 +45,7 @@ def check_teams(game: str, n_players: int, teams: Teams) -> tuple[tuple[int, ...
     for number in range(n_players):
         if (count := named.count(number)) != 1:
             where = "in no team" if count == 0 else "in the teams more than once"
-            raise ValueError(f"every player is in one team, and player {number} is {where}")
+            raise ValueError(f"every player must be in one team, and player {number} is {where}")
     if not all(sides):
-        raise ValueError("a team has at least one player")
+        raise ValueError("a team must have at least one player")
     return sides

@@ -185,7 +185,7 @@ def check_amounts(part: PayoffCards, reader: FormReader) -> None:
         if kind != FOLD and (win == lose).any():
             fail(f"group {k} is of showdowns, but a win pays like a loss")
         if kind == SHOWDOWN and tie.any():
-            fail(f"ties of group {k} pay, but not by its kind")
+            fail(f"ties of group {k} pay, but its kind has no payoffs of ties")
 
 
 CARDS = PayoffKind(

@@ -110,7 +110,9 @@ def runout_grid(
     """
     check_format(path)
     if len(runouts.cards[0]) != 1:
-        raise ValueError("runout_grid draws one card; write a table of several to a file")
+        raise ValueError(
+            "runout_grid draws runouts of one card; to see several cards, write the table to a file"
+        )
     if action is not None and action not in runouts.actions:
         raise ValueError(f"action must be one of {', '.join(runouts.actions)}, not {brief(action)}")
     chosen = [

@@ -24,7 +24,7 @@ X_AXES = {
     "iterations": ("iteration", "iterations (each updates every player once)"),
     "nodes": ("nodes_touched", "nodes touched (histories visited)"),
     "decision_nodes": ("decision_nodes_touched", "decision nodes touched"),
-    "seconds": ("seconds", "time spent iterating, evaluations not charged (seconds)"),
+    "seconds": ("seconds", "time spent iterating, without evaluations (seconds)"),
 }
 """Field of a trace point or row, and axis label, by effort."""
 

@@ -21,12 +21,12 @@ from ..analysis.counterfactual_reach import CounterfactualReach, bytes_needed
 from ..kernels import evaluation
 from ..model.game_arguments import Flat
 from ..solvers.loop import RunnableSolver
-from ..solvers.scales import carry_up
 from ..solvers.solver_arguments import Iterations, Named
+from ..solvers.value_bounds import carry_up
 
 ARRAYS = 20
 """Maximum number of arrays over the sequences that exist at the same time."""
-NOTHING = 1e-9
+NEGLIGIBLE = 1e-9
 """Largest relative size of a scale that is treated as a rounding error, and so as 0."""
 
 
@@ -89,7 +89,7 @@ class AgentSolver(RunnableSolver):
         scale = self._scales()
         largest = scale.max(initial=0.0) or 1.0
         # Infosets with a scale of 0 get the largest one: nothing is at stake, and 0 cannot divide.
-        counts = scale > NOTHING * largest
+        counts = scale > NEGLIGIBLE * largest
         self._stakes = scale.min(where=counts, initial=largest)
         self._scale = np.where(counts, scale, largest)
         if state is None:

@@ -93,8 +93,8 @@ def quasi_perfect(game: Flat) -> QuasiPerfect:
     check_zero_sum(game)
     if game.n_sequences > LARGEST:
         raise ValueError(
-            f"quasi_perfect is exact and for games of at most {LARGEST:,} sequences; {game.name} "
-            f"has {game.n_sequences:,}: solve it with a falling floor instead"
+            f"quasi_perfect is exact and takes games of at most {LARGEST:,} sequences; "
+            f"{game.name} has {game.n_sequences:,}: solve it with a falling floor instead"
         )
     program, trembles = _Program(game), FIRST
     while trembles >= LAST:

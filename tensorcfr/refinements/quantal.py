@@ -208,7 +208,7 @@ class _Branch:
                 continue
             self.point, self.tangent, self.length = corrected, tangent, 1.5 * self.length
         raise RuntimeError(
-            f"the branch could not be followed to lambda {aim:g}; it was, to {self.point[-1]:g}"
+            f"the branch could not be followed to lambda {aim:g}, only to {self.point[-1]:g}"
         )
 
 

@@ -53,7 +53,7 @@ def resolve_algorithm(
     Args:
         algorithm: A name or a record; None for the default.
         game: A game, compiled or not, or the rules of a card game.
-        precision: Precision of the arrays; None for the usual one.
+        precision: Precision of the arrays; None for the default.
 
     Raises:
         ValueError: There is no such algorithm.
@@ -66,7 +66,7 @@ def resolve_algorithm(
 
 
 def resolve_precision(precision: str | None, game: Units, record: Record) -> str:
-    """Return the requested precision, or the usual one of the game if the algorithm supports it."""
+    """Return the requested precision, or the game's default if the algorithm supports it."""
     if precision is not None:
         return precision
     is_tied = getattr(game, "layout", None) == Layout.TIED
@@ -94,7 +94,7 @@ def choose(
 
     All other options (other stop rules, locks, a warm start, the best iterate, threads) require
     iterations.  The measurements behind these limits are in ``docs/which-algorithm.md``.  For other
-    games no algorithm here is known to find an equilibrium, so that there is no criterion: they get
+    games no algorithm here is known to find an equilibrium, so there is no criterion: they get
     the default algorithm, as without ``"auto"``.  Games with imperfect recall and games of two
     teams get the default, too, and so do card games, whose default was chosen on card games.
 
@@ -109,7 +109,7 @@ def choose(
         target: Exploitability at which to end, if any.
         exact: True if the linear program is allowed, which supports no locks, no warm start, and no
             other stop rule.
-        precision: Precision of the arrays; None for the usual one.
+        precision: Precision of the arrays; None for the default.
     """
     if (
         game.is_of_cards
@@ -146,6 +146,6 @@ def refuse_uncompiled(record: Record, name: str) -> None:
             if known_record.samples_rules
         )
         raise ValueError(
-            f"{record.name} takes a compiled game: compile_game makes one of {name}; straight from "
-            f"the rules learn {alternatives}"
+            f"{record.name} needs a compiled game: compile {name} with compile_game; "
+            f"{alternatives} also solve from the rules"
         )

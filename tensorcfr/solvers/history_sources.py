@@ -47,7 +47,7 @@ from ..uncompiled.table_policy import TablePolicy
 from ..uncompiled.uncompiled_game import UncompiledGame
 from .traversal import TableLayout
 
-NOTHING = np.empty(0, bool)
+NO_ARRAY = np.empty(0, bool)
 """Marker in a state of an array that only states of the other source have."""
 SHARE_OF_HISTORIES = 0.25
 """Share of the memory limit for the histories of a growing source."""

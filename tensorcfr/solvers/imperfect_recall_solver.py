@@ -10,9 +10,9 @@ from ..model.arrays import not_none
 from ..model.flat_game import FlatGame
 from .problem import Problem
 from .root_infoset_solver import RootInfosetPasses, RootInfosetSolver
-from .scales import bounds_of
 from .solver import expand_to_policy
 from .solver_state import State, unpack
+from .value_bounds import sequence_bounds
 
 
 class ImperfectRecallPasses(RootInfosetPasses):
@@ -35,7 +35,7 @@ class ImperfectRecallPasses(RootInfosetPasses):
 
     @staticmethod
     def bounds(game: FlatGame) -> np.ndarray:  # noqa: D102
-        bound = bounds_of(game.form)
+        bound = sequence_bounds(game.form)
         tied = not_none(game.strategy_classes)
         players = range(game.n_players)
         added = [tied.added(bound, game.form.of_player(player)) for player in players]

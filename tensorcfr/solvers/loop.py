@@ -284,7 +284,7 @@ class SolveLoop:
     def report(self) -> None:
         """Call the progress hook, which may stop the solve, and log the progress regularly."""
         if time.monotonic() - self.logged > LOG_SECONDS:
-            self.log("goes on")
+            self.log("continues")
         if self.progress is not None:
             solver = self.solver
             progress = Progress(

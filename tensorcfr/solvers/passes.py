@@ -19,9 +19,9 @@ from ..payoff.multiply import scratch_size
 from .solver_state import State, floats_of, state_bytes
 from .threads import run_together
 
-PARTS_PER_THREAD = 16
-"""Parts per thread into which the branches are divided.  With many parts, a delayed thread leaves
-work to others; each part costs a call within a kernel, some microseconds."""
+GROUPS_PER_THREAD = 16
+"""Groups per thread into which the branches are divided.  With many groups, a delayed thread leaves
+work to others; each group costs a call within a kernel, some microseconds."""
 
 
 class Passes:
@@ -31,7 +31,8 @@ class Passes:
         form: The game.
         record: The variant of CFR.
         state: The arrays of the solver.
-        scale: Scales from :func:`tensorcfr.solvers.scales.bucket_scales`.
+        value_bound: Value bounds of the buckets, from
+            :func:`tensorcfr.solvers.value_bounds.bucket_bounds`.
         locks: Locked infosets, or None.
         threads: Threads that work together; the result has the same bits for any number.
     """
@@ -41,20 +42,22 @@ class Passes:
         form: ChunkedForm,
         record: Algorithm,
         state: State,
-        scale: np.ndarray,
+        value_bound: np.ndarray,
         locks: ChunkLocks | None,
         threads: int,
     ) -> None:
         self._form, self._record, self._locks = form, record, locks
-        self.scale = scale
+        self.value_bound = value_bound
         floats = floats_of(state.regret.dtype)
         sizes = form.trunk.n_sequences, form.n_entries
         self.trunk = trunk_scratch(*sizes, floats, of=state)
         packed = floats != state.regret.dtype
         self.scratch = [chunk_scratch(form, floats, packed=packed) for _ in range(threads)]
         self.threads = threads
-        self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_branches, 1))
-        self.kept = StoredArrays(
+        self.groups = min(
+            1 if threads == 1 else threads * GROUPS_PER_THREAD, max(form.n_branches, 1)
+        )
+        self.stored = StoredArrays(
             state.regrets,
             state.averages,
             state.strategy if state.strategy.size else None,
@@ -79,7 +82,7 @@ class Passes:
     @property
     def whole(self) -> Part:
         """Game without chunks, with the arrays over it."""
-        return chunk_kernels.trunk_of(self._form, self.kept, self.trunk, self.scale)
+        return chunk_kernels.trunk_of(self._form, self.stored, self.trunk, self.value_bound)
 
     def _iterate_flat(self, first: int, count: int) -> None:
         """Run iterations over a game without chunks, which keeps strategies and reaches."""
@@ -102,21 +105,28 @@ class Passes:
             counters,
         )
 
-    def run(self, turns: PassSchedule) -> None:
+    def run(self, schedule: PassSchedule) -> None:
         """Run passes one after the other: down the trunk, through all chunks, up the trunk."""
-        counters, threads = new_counters(len(turns.row)), min(self.threads, self.parts)
+        counters, threads = new_counters(len(schedule.row)), min(self.threads, self.groups)
         run_together(
-            lambda thread: self.share(turns, thread, thread, threads, counters), threads, counters
+            lambda thread: self.run_share(schedule, thread, thread, threads, counters),
+            threads,
+            counters,
         )
 
-    def share(
-        self, turns: PassSchedule, of: int, thread: int, threads: int, counters: np.ndarray
+    def run_share(
+        self,
+        schedule: PassSchedule,
+        scratch_index: int,
+        thread: int,
+        threads: int,
+        counters: np.ndarray,
     ) -> None:
         """Run one thread's share of some passes.
 
         Args:
-            turns: The passes.
-            of: Index of the scratch arrays that the thread uses.
+            schedule: Schedule of the passes.
+            scratch_index: Index of the scratch arrays that the thread uses.
             thread: Number of the thread.
             threads: Number of threads.
             counters: Counters by which the threads wait for each other; see
@@ -125,15 +135,15 @@ class Passes:
         chunk_kernels.run_passes(
             self._form,
             self._record.rule,
-            turns,
-            self.kept,
+            schedule,
+            self.stored,
             self.trunk,
-            self.scratch[of],
-            self.scale,
+            self.scratch[scratch_index],
+            self.value_bound,
             self._locks,
             thread,
             threads,
-            self.parts,
+            self.groups,
             counters,
         )
 
@@ -156,7 +166,7 @@ class Passes:
     ) -> None:
         """Run all stages of an evaluation; see
         :func:`tensorcfr.kernels.evaluation.evaluate_chunked`."""
-        if self.parts == 1:
+        if self.groups == 1:
             self.evaluate_stage(chunk_kernels.ALL, weight, floor, expected, best)
             return
         self.evaluate_stage(chunk_kernels.DOWN, weight, floor, expected, best)
@@ -167,12 +177,12 @@ class Passes:
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
         """Run the stage of the branches, on all threads."""
-        parts = iter(range(self.parts))  # Shared: each number goes to exactly one thread.
+        groups = iter(range(self.groups))  # Shared: each number goes to exactly one thread.
 
         def work(thread: int) -> None:
-            for part in parts:
+            for group in groups:
                 self.evaluate_stage(
-                    chunk_kernels.CHUNKS, weight, floor, expected, best, part, thread
+                    chunk_kernels.CHUNKS, weight, floor, expected, best, group, thread
                 )
 
         run_together(work, self.threads, new_counters(1))
@@ -184,15 +194,15 @@ class Passes:
         floor: float,
         expected: np.ndarray,
         best: np.ndarray,
-        part: int = 0,
+        group: int = 0,
         thread: int = 0,
     ) -> None:
-        """Run one stage of an evaluation, or one part of it."""
+        """Run one stage of an evaluation; of the stage of the branches, one group."""
         evaluation.evaluate_chunked(
             self._form,
             stage,
-            part,
-            self.parts,
+            group,
+            self.groups,
             frozen_arrays(weight),
             floor,
             self.trunk,
@@ -222,32 +232,32 @@ def pass_schedule(record: Algorithm, first: int, count: int, played_floor: float
         count: Number of iterations.
         played_floor: Share of the strategies played in the first iteration that is uniform.
     """
-    schedule, floors = record.schedule(first, count), record.floors(first, count)
+    table, floors = record.schedule(first, count), record.floors(first, count)
     weights = record.weights(np.arange(count + 1, dtype=np.float64) + first)
     played = np.append(played_floor, floors[:-1])
     before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
     per_iteration = 2 if record.alternating else 1
-    turns = empty_schedule((count, per_iteration), record)
-    turns.row[:] = schedule[:, None]
-    turns.floor[:] = floors[:, None]
-    turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
+    schedule = empty_schedule((count, per_iteration), record)
+    schedule.row[:] = table[:, None]
+    schedule.floor[:] = floors[:, None]
+    schedule.played_floor[:] = np.reshape(before, (-1, 1, 1))
     if record.alternating:
         # Indices are iteration, pass, player: pass 0 updates player 0, pass 1 updates player 1.
         # The last pass computes player 0's strategy of the iteration after these.  It enters the
         # average in the next call.
-        turns.computes_reach[0, 0, 0] = turns.computes_reach[:, 0, 1] = turns.computes_reach[
-            :, 1, 0
-        ] = True
-        turns.share[0, 0, 0] = weights[0]
-        turns.share[:, 0, 1] = weights[:-1]
-        turns.share[:-1, 1, 0] = weights[1:-1]
-        turns.played_floor[:, 1, 0] = after
-        turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
+        schedule.computes_reach[0, 0, 0] = schedule.computes_reach[
+            :, 0, 1
+        ] = schedule.computes_reach[:, 1, 0] = True
+        schedule.averaging_weight[0, 0, 0] = weights[0]
+        schedule.averaging_weight[:, 0, 1] = weights[:-1]
+        schedule.averaging_weight[:-1, 1, 0] = weights[1:-1]
+        schedule.played_floor[:, 1, 0] = after
+        schedule.updates[:, 0, 0] = schedule.updates[:, 1, 1] = True
     else:
-        turns.computes_reach[:] = turns.updates[:] = True
-        turns.share[:] = weights[:-1, None, None]
+        schedule.computes_reach[:] = schedule.updates[:] = True
+        schedule.averaging_weight[:] = weights[:-1, None, None]
     # Concatenate the passes of all iterations.
-    return PassSchedule(*(array.reshape(-1, *array.shape[2:]) for array in turns))
+    return PassSchedule(*(array.reshape(-1, *array.shape[2:]) for array in schedule))
 
 
 def empty_schedule(shape: tuple[int, ...], record: Algorithm) -> PassSchedule:
@@ -256,7 +266,7 @@ def empty_schedule(shape: tuple[int, ...], record: Algorithm) -> PassSchedule:
     return PassSchedule(
         row=np.zeros((*shape, 1 + record.rule.n_parameters)),
         computes_reach=np.zeros(pair, dtype=bool),
-        share=np.zeros(pair),
+        averaging_weight=np.zeros(pair),
         played_floor=np.zeros(pair),
         updates=np.zeros(pair, dtype=bool),
         floor=np.zeros(shape),

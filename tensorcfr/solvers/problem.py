@@ -28,7 +28,7 @@ class Problem(NamedTuple):
         infosets that would be merged."""
         record: Record = self.algorithm
         locks = self.locks
-        return record.merges_infosets and (not locks or locks.keep_symmetry)
+        return record.merges_infosets and (not locks or locks.keeps_symmetry)
 
     @property
     def form(self) -> ChunkedForm:

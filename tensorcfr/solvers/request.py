@@ -66,7 +66,7 @@ REFUSALS = {
     ("chunks", "cluster"): f"cluster {IN_CHUNKS}",
     ("file", "checkpoint_iterations"): "checkpoint_iterations needs checkpoint, the file to write",
     ("exactness", "proof"): (
-        "target=0 asks for an exact equilibrium, and {game} is too large for one, is not laid out, "
+        "target=0 asks for an exact equilibrium, and {game} is too large for one, is not flat, "
         "or does not have two players and a constant sum: name an algorithm to iterate, and give "
         "it iters or time_limit"
     ),
@@ -265,7 +265,9 @@ class SolveRequest:
         """Check that a solution is one to continue from."""
         game = self.game
         if start.state is None:
-            raise ValueError(f"cannot go on from a solution by {start.algorithm}: it has no state")
+            raise ValueError(
+                f"cannot continue from a solution by {start.algorithm}: it has no state"
+            )
         if start.game is not game and start.game.digest != game.digest:
             if start.game.name == game.name:
                 raise ValueError(

@@ -22,9 +22,9 @@ from ..model.locks import LocksLike
 from .base import GAMES
 from .passes import Passes
 from .problem import Problem
-from .scales import no_scales, put_scales
 from .solver import Solver, expand_to_policy
 from .solver_state import State, strategies_from_weights
+from .value_bounds import put_bucket_bounds, zero_bounds
 
 
 class RootInfosetPasses(Passes):
@@ -35,13 +35,13 @@ class RootInfosetPasses(Passes):
         form: Its form of root infosets.
         record: The variant of CFR.
         state: The arrays of the state, over that form.
-        scale: Scales of the ties, as for :class:`Passes`.
+        value_bound: Value bounds of the buckets, as for :class:`Passes`.
     """
 
     def __init__(
-        self, game: Any, form: ChunkedForm, record: Algorithm, state: State, scale: np.ndarray
+        self, game: Any, form: ChunkedForm, record: Algorithm, state: State, value_bound: np.ndarray
     ) -> None:
-        super().__init__(form, record, state, scale, None, 1)
+        super().__init__(form, record, state, value_bound, None, 1)
         self.game, self.strategy = game, state.strategy
         self.reach = np.zeros(game.n_sequences)
         """float64 (sequences of the game,): own reaches of the strategies in the state."""
@@ -69,7 +69,7 @@ class RootInfosetPasses(Passes):
     @abstractmethod
     def bounds(game: Any) -> np.ndarray:
         """Compute upper bounds of the absolute counterfactual values, see
-        :mod:`tensorcfr.solvers.scales`.
+        :mod:`tensorcfr.solvers.value_bounds`.
 
         Returns:
             float64 (sequences of the form,).
@@ -86,7 +86,7 @@ class RootInfosetPasses(Passes):
                 opponent_reach = self.reach if len(movers) == 1 else self.reach.copy()
                 for player in movers:
                     value = self.values(player, opponent_reach)
-                    self.kept.cumulative.trunk[:] += row[0] * self.reached(player)
+                    self.stored.cumulative.trunk[:] += row[0] * self.reached(player)
                     # The average is complete already: the kernel's own one goes to a dummy array.
                     part = self.whole._replace(average=np.zeros(len(value)), value=value)
                     iteration.update(part, record.rule, player, row, float(floor))
@@ -125,13 +125,13 @@ class RootInfosetSolver(Solver):
             if is_given:
                 raise ValueError(f"{what} {reason}")
 
-    def _scales(self, dtype: np.dtype) -> np.ndarray:
-        scale = no_scales(self.form).bucket
-        put_scales(self.form.trunk, self.passes.bounds(self.game), scale[0])
-        return scale
+    def _bucket_bounds(self, dtype: np.dtype) -> np.ndarray:
+        value_bound = zero_bounds(self.form).bucket
+        put_bucket_bounds(self.form.trunk, self.passes.bounds(self.game), value_bound[0])
+        return value_bound
 
     def _new_passes(self, state: State) -> Passes:
-        return self.passes(self.game, self.form, self.algorithm, state, self._scale)
+        return self.passes(self.game, self.form, self.algorithm, state, self._value_bound)
 
     @classmethod
     def begin(cls, problem: Problem, *_: Any, **options: Any) -> State:

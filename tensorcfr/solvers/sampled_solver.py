@@ -23,7 +23,7 @@ from ..model.layout import Layout
 from ..model.policy import Policy
 from ..uncompiled.infoset_table import InfosetTable
 from ..uncompiled.uncompiled_game import UncompiledGame
-from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .history_sources import NO_ARRAY, CompiledSource, GrowingSource, infosets_of
 from .problem import Problem
 from .sampling_base import Playable, SamplingSolver, check_seed, naming_memory_limit
 from .solver_arguments import Deal, Iterations, Named
@@ -77,23 +77,23 @@ class SampledState(NamedTuple):
     every stream.  See :mod:`tensorcfr.kernels.random`."""
 
     # The arrays below exist only on rules.
-    clock: np.ndarray = NOTHING
+    clock: np.ndarray = NO_ARRAY
     """float64 (1,): sum of the averaging weights."""
-    player: np.ndarray = NOTHING
+    player: np.ndarray = NO_ARRAY
     """int8 (infosets,): acting player."""
-    own: np.ndarray = NOTHING
+    own: np.ndarray = NO_ARRAY
     """int64 (infosets,): the player's preceding sequence; -1 if there is none."""
-    kind: np.ndarray = NOTHING
+    kind: np.ndarray = NO_ARRAY
     """int32 (infosets,): index of the infoset's tuple of actions."""
-    labels: np.ndarray = NOTHING
+    labels: np.ndarray = NO_ARRAY
     """uint8: labels in UTF-8, one after the other."""
-    label_ends: np.ndarray = NOTHING
+    label_ends: np.ndarray = NO_ARRAY
     """int64 (infosets,): end of each label in ``labels``."""
-    actions: np.ndarray = NOTHING
+    actions: np.ndarray = NO_ARRAY
     """uint8: labels of the actions of all tuples, in UTF-8, one after the other."""
-    action_ends: np.ndarray = NOTHING
+    action_ends: np.ndarray = NO_ARRAY
     """int64: end of each action in ``actions``."""
-    kind_ends: np.ndarray = NOTHING
+    kind_ends: np.ndarray = NO_ARRAY
     """int64 (tuples,): end of each tuple in ``action_ends``."""
 
 

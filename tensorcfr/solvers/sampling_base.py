@@ -25,7 +25,7 @@ from ..model.policy import Policy
 from ..model.solvable_game import SolvableGame
 from ..uncompiled.infoset_table import InfosetsFullError
 from .choose import refuse_uncompiled
-from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .history_sources import NO_ARRAY, CompiledSource, GrowingSource, infosets_of
 from .loop import RunnableSolver
 from .problem import Problem
 from .solver_arguments import SAMPLED
@@ -156,7 +156,7 @@ class SamplingSolver(RunnableSolver):
     def stored_arrays(cls, state: Any) -> Mapping[str, np.ndarray]:
         """Return the arrays of the state; some exist only for compiled games, some only on
         rules."""
-        return {name: a for name, a in state._asdict().items() if a.dtype != NOTHING.dtype}
+        return {name: a for name, a in state._asdict().items() if a.dtype != NO_ARRAY.dtype}
 
     @classmethod
     def policy_is_in_state(cls, game: SolvableGame) -> bool:

@@ -41,10 +41,10 @@ KINDS = ("average", "last")
 class Status(enum.Enum):
     """Reason why a solve ended."""
 
-    ITERATIONS = "ran the iterations asked for"
+    ITERATIONS = "finished all iterations"
     TARGET = "reached the target exploitability"
     TIME_LIMIT = "reached the time limit"
-    NODES = "touched the nodes asked for"
+    NODES = "reached the limit of nodes"
     INTERRUPTED = "interrupted"
     STOPPED = "stopped by the progress hook"
     EXACT = "solved exactly"
@@ -407,16 +407,16 @@ class Solution(_Evaluated):
         values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
-        unchecked = "" if self.evaluation_is_checked else ", as the file says"
+        unchecked = "" if self.evaluation_is_checked else ", as stored in the file"
         is_last = bool(self.iterations) and not self.has_average
         which = ", of the last iterate: no iteration is in the average" if is_last else ""
         if not self.is_evaluated:
             return (
-                f"{self.game.name}, not compiled, by {self.algorithm}\n"
-                f"  {self.status.value} ({self.iterations:,} iterations, "
-                f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
-                f"  {len(self.policy):,} infosets met; value and exploitability are not known: "
-                "analysis.local_best_response gives a lower bound of exploitability"
+                f"{self.game.name}, not compiled, by {self.algorithm}\n  {self.status.value} "
+                f"({self.iterations:,} iterations, {self.nodes_touched:,} nodes touched, "
+                f"{self.seconds:.3f} s)\n  {len(self.policy):,} infosets visited; value and "
+                "exploitability are not known: analysis.local_best_response gives a lower "
+                "bound of exploitability"
             )
         return (
             f"{self.game.name} by {self.algorithm}{locked}\n"
@@ -469,7 +469,7 @@ class Solution(_Evaluated):
         if not self.is_evaluated:
             return (
                 f"<Solution of {self.game.name}, not compiled, by {self.algorithm}: "
-                f"{self.iterations:,} iterations, {len(self.policy):,} infosets met>"
+                f"{self.iterations:,} iterations, {len(self.policy):,} infosets visited>"
             )
         return (
             f"<Solution of {self.game.name} by {self.algorithm}: {self.iterations:,} iterations, "

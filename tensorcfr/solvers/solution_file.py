@@ -130,7 +130,10 @@ def read_solution(
         in_files = InFiles("solution/", MappedFiles(Path(state_dir), "start").new)
     header, arrays = read_arrays(path, "solution", memory_limit=memory_limit, in_files=in_files)
     if state_dir is not None and CUT not in arrays:
-        raise ValueError(f"state_dir is for games in chunks, and {name_of(path)} is of another one")
+        raise ValueError(
+            f"state_dir needs a game in chunks, and the game of {name_of(path)} is flat or "
+            "not compiled"
+        )
     with says_where(path):
         refuse_others(arrays, ("game/", "solution/"))
         return unpack_solution(

@@ -30,7 +30,6 @@ from .choose import resolve_algorithm, resolve_precision
 from .loop import RunnableSolver
 from .passes import Passes, bytes_of_passes
 from .problem import Problem
-from .scales import bucket_scales
 from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, chunks_error
 from .solver_state import (
     SolverStateFile,
@@ -41,6 +40,7 @@ from .solver_state import (
     strategies_from_weights,
     unpack,
 )
+from .value_bounds import bucket_bounds
 
 BYTES_OF_POLICY = 11
 """Bytes per sequence: a probability, and three flags while it is checked."""
@@ -121,6 +121,7 @@ class Solver(SolverStateFile, RunnableSolver):
             precision = str(state.regret.dtype)
         self._refuse_others(precision, threads, locks, state_dir)
         self.locks = locks_for(game, locks) if self.takes_locks else None
+        # Merged if the algorithm and the locks allow it; a flat game is a trunk without chunks.
         self.form = self.problem.form
         initial = None if state is None else self.restore(self.problem, self.stored_arrays(state))
         needed = bytes_needed(game, record, precision, self.locks, threads, state_dir)
@@ -131,7 +132,7 @@ class Solver(SolverStateFile, RunnableSolver):
         self._files = MappedFiles(Path(state_dir)) if state_dir is not None else None
         new = aligned if self._files is None else self._files.new
         dtype = np.dtype(precision)
-        self._scale = self._scales(dtype)
+        self._value_bound = self._bucket_bounds(dtype)
         new_state = first_state(self.form, record.rule, dtype, self._locks, new)
         if initial is not None:
             for array, source in zip(new_state, initial, strict=True):
@@ -154,25 +155,27 @@ class Solver(SolverStateFile, RunnableSolver):
         game, record, rule = self.game, self.algorithm.name, self.algorithm.rule
         in_chunks, is_packed = bool(game.chunks.n_chunks), precision == PACKED
         if in_chunks and rule.payoff is not None:
-            problem = f"{record} changes payoffs by own reach, which games in chunks do not keep"
+            problem = f"{record} changes payoffs by own reach, which games in chunks do not store"
             raise CutError(problem, cut=False)
         if rule.is_scale_dependent and game.merges_hands:
             raise ValueError(
-                f"{record} minds the size of regrets: compile {game.name} with symmetry=False"
+                f"{record} depends on the scale of regrets: compile {game.name} with symmetry=False"
             )
         for what, is_given in ((PACKED, is_packed), ("state_dir", state_dir is not None)):
             if is_given and not in_chunks:
-                raise chunks_error(game, f"{record} takes {what} for games in chunks alone")
+                raise chunks_error(game, f"{record} takes {what} only for games in chunks")
         if is_packed and (rule.memory or not rule.matches_regret):
             raise ValueError(
-                f"{record} keeps more than regrets: it takes float64 or float32, not {PACKED}"
+                f"{record} stores more than regrets: it takes float64 or float32, not {PACKED}"
             )
 
-    def _scales(self, dtype: np.dtype) -> np.ndarray:
-        return bucket_scales(self.form, dtype)
+    def _bucket_bounds(self, dtype: np.dtype) -> np.ndarray:
+        return bucket_bounds(self.form, dtype)
 
     def _new_passes(self, state: State) -> Passes:
-        return Passes(self.form, self.algorithm, state, self._scale, self._locks, self._threads)
+        return Passes(
+            self.form, self.algorithm, state, self._value_bound, self._locks, self._threads
+        )
 
     def _compile(self) -> None:
         """Compile the kernels of an iteration, or load them from the cache."""

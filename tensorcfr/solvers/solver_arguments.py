@@ -53,7 +53,7 @@ class _Playable(Check):
             raise self.refuse(name, value, TypeError) from None
 
     def __str__(self) -> str:
-        return "a compiled game: compile_game makes one; or the rules of a game"
+        return "a compiled game (from compile_game), or the rules of a game"
 
 
 PLAYABLE = _Playable()
@@ -112,7 +112,8 @@ def to_game_unit(name: str, amount: float | str | None, game: Units) -> float | 
         known = f"a number with {', '.join(units)}" if units else "a number in its own unit"
         why = "; big_blind= of the spot defines mbb" if unit == "mbb" and "%" in units else ""
         raise ValueError(
-            f"{name}: {game.name} does not know the unit {unit!r} of {amount!r}: give {known}{why}"
+            f"{name}: {game.name} does not define the unit {unit!r} of {amount!r}: give "
+            f"{known}{why}"
         )
     return number * units[unit] if unit else number
 

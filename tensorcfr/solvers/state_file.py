@@ -50,13 +50,15 @@ def check_arrays(stored: Mapping[str, np.ndarray], expected: Expected, owner: st
         array = stored[name]
         if array.shape != shape or array.dtype != dtype:
             raise ValueError(
-                f"{name} is {array.dtype} {array.shape}; for {owner} it is "
+                f"{name} is {array.dtype} {array.shape}; for {owner} it must be "
                 f"{np.dtype(dtype)} {shape}"
             )
         if not all(np.isfinite(block).all() for _, block in blocks(array)):
-            raise ValueError(f"{name} holds a value that is not finite")
+            raise ValueError(f"{name} holds a number that is not finite")
         if "generator" in name and not array.any():
-            raise ValueError(f"{name} holds zeros only, from which no random numbers come")
+            raise ValueError(
+                f"{name} holds only zeros, which is not a state of a random number generator"
+            )
 
 
 class StateFile:

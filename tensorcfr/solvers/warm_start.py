@@ -57,10 +57,10 @@ def warm_state(
     record = find_algorithm(algorithm)
     if not isinstance(record, Algorithm):
         raise ValueError(
-            f"{record.name} takes no warm start: the variants that pass over the whole game do"
+            f"{record.name} takes no warm start: only variants that pass over the whole game do"
         )
     if not 0 < iterations < np.inf:
-        raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
+        raise ValueError(f"iterations must be above 0, not {iterations!r}")
     problem = Problem(game, record, locks_for(game, locks))
     solver_type = solver_class(record, game)
     assert solver_type is not None
@@ -78,8 +78,8 @@ def _begin(problem: Problem, source: WarmStart, iterations: float) -> tuple[np.n
         source = source.policy
     if rule.exponential:
         raise ValueError(
-            f"{rule.name} does not match regrets: a warm start from strategies is for rules "
-            "that do; start from the regrets of a solution"
+            f"{rule.name} does not match regrets, so that it cannot start from strategies: "
+            "start from the regrets of a solution"
         )
     if not isinstance(source, Policy):
         source = find_policy(game, source, "warm_start")
@@ -89,13 +89,13 @@ def _begin(problem: Problem, source: WarmStart, iterations: float) -> tuple[np.n
 
 
 def _convert(
-    source_game: CompiledGame, numbers: np.ndarray, game: CompiledGame, *, shares: bool = False
+    source_game: CompiledGame, numbers: np.ndarray, game: CompiledGame, *, splits_sums: bool = False
 ) -> np.ndarray:
     """Convert numbers of a game, float64 (numbers,), to another game with the same infosets.
 
     If one infoset of ``game`` represents several infosets of ``source_game``, their numbers are
-    summed.  With ``shares``, a number that represents several infosets is their sum, and each gets
-    an equal share.
+    summed.  With ``splits_sums``, a number that represents several infosets is their sum, and
+    each of them gets an equal part.
     """
     if (
         game is source_game
@@ -108,7 +108,7 @@ def _convert(
     converted = np.zeros(game.n_numbers)
     for player in range(source_game.n_players):
         for rows in source_game.rows(player):
-            values = numbers[rows.numbers] / (rows.multiplicity[:, None] if shares else 1.0)
+            values = numbers[rows.numbers] / (rows.multiplicity[:, None] if splits_sums else 1.0)
             for label, actions, row in zip(rows.labels, rows.actions, values, strict=True):
                 try:
                     _, acting_player, own_actions, positions = game.locate(label)
@@ -146,7 +146,7 @@ def _have_same_numbers(game: CompiledGame, other_game: CompiledGame) -> bool:
 def _infosets_differ(game: CompiledGame, source_game: CompiledGame) -> ValueError:
     return ValueError(
         f"a warm start of {game.name} needs strategies or a solution of a game with the same "
-        f"infosets and actions, which {source_game.name} has not"
+        f"infosets and actions, and those of {source_game.name} differ"
     )
 
 
@@ -172,7 +172,7 @@ def _regrets_of(
     solver_type = solver_class(record, source_game)
     assert solver_type is not None
     regret = solver_type.whole_regrets(solution.problem, solution.state)
-    whole = _convert(source_game, regret * scale, game, shares=True)
+    whole = _convert(source_game, regret * scale, game, splits_sums=True)
     if merged_number is None:
         return whole, strategy
     # A merged number is the sum of the regrets that it represents.

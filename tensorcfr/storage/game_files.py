@@ -105,7 +105,7 @@ def load_game(
 @singledispatch
 def pack_game(game: Any) -> Arrays:
     """Convert a game to plain arrays, whose keys begin with ``game/``."""
-    raise TypeError(f"{game!r} is not a game that files can hold")
+    raise TypeError(f"{game!r} cannot be saved: it is not a game")
 
 
 pack_game.register(ChunkedGame, pack_cut_game)
@@ -212,7 +212,7 @@ def unpack_game(
     game.freeze()
     check(game)
     if known is not None and known.digest != game.digest:
-        raise ValueError(f"the file is of another game than {known.name} here: {game.name}")
+        raise ValueError(f"the file is of a different game than {known.name}: {game.name}")
     return game if known is None else known
 
 

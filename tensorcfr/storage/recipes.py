@@ -74,11 +74,11 @@ def unpack_recipe(
     if taken.has(KEY):
         recipe = read_text(taken, KEY, {**FOUND_BY, **RECIPE})
         make, what = _compile_built_in, "compiling"
-        problem = "cut into other chunks, with other payoffs or by another version than"
+        problem = "whose chunks, payoffs or library version differ from those of"
     elif taken.has(RULES):
         recipe = read_text(taken, RULES, FOUND_BY)
         make, what = _find_rules, "making"
-        problem = "which is not compiled, not of"
+        problem = "whose rules differ from those of"
     else:
         return None
     name = recipe["name"]
@@ -91,7 +91,7 @@ def unpack_recipe(
         except MemoryLimitError as error:
             raise FileSizeError(error.what, error.needed, error.limit) from error
     if recipe["digest"] != game.digest:
-        raise ValueError(f"the file is of {name}, {problem} {game.name} here")
+        raise ValueError(f"the file is of {name}, {problem} {game.name}")
     taken.refuse_rest()
     return game
 
@@ -143,8 +143,8 @@ def _compile_built_in(recipe: dict[str, Any], memory: MemoryBudget) -> CompiledG
     source, name = recipe["source"], recipe["name"]
     if source is None:
         raise UnknownGameError(
-            f"{name} is in chunks and not a built-in game: compile it as before, and "
-            "give it as game="
+            f"{name} is in chunks and not a built-in game: compile it as before, and pass it "
+            "as game="
         )
     rules = make_game(source)
     if not isinstance(rules, (CardGame, PublicTreeGame)):

@@ -71,7 +71,9 @@ class Belief:
         if player not in (0, 1):
             raise ValueError(f"player must be 0 or 1, not {player!r}")
         if not self.reach > 0:
-            raise ValueError(f"{' and '.join(map(repr, self.at))} is never reached: no belief")
+            raise ValueError(
+                f"{' and '.join(map(repr, self.at))} is never reached, so that there is no belief"
+            )
         probabilities = self.weights.sum(axis=(0, 2 - player)) / self.reach
         return dict(zip(self.roots.nodes.hands[player], probabilities.tolist(), strict=True))
 

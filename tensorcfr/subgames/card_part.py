@@ -398,9 +398,9 @@ def _difference(
         betting.kind[node] != other_betting.kind[other_node]
         or betting.player[node] != other_betting.player[other_node]
     ):
-        return [], "goes on otherwise"
+        return [], "continues differently"
     if not np.allclose(betting.amounts[node], other_betting.amounts[other_node], rtol=0, atol=1e-9):
-        return [], "pays otherwise"
+        return [], "pays differently"
     below = dict(_children(other_betting, other_node))
     for step, child in _children(betting, node):
         if (

@@ -46,8 +46,8 @@ TOGETHER = 1 << 14
 subtrees, the overhead of a kernel call each would exceed the work on them."""
 
 
-NOTHING = np.zeros(0)
-NOTHING.flags.writeable = False
+NO_VALUES = np.zeros(0)
+NO_VALUES.flags.writeable = False
 FORGOTTEN = ("cumulative", "root_values", "touched", "trunk_values")
 """Arrays that the file of a solution stores if its chunks were forgotten."""
 
@@ -71,7 +71,7 @@ class DecomposedState(NamedTuple):
     each entry of the chunks."""
     touched: np.ndarray
     """int64 (2,): histories visited, and decision nodes among them."""
-    trunk_values: np.ndarray = NOTHING
+    trunk_values: np.ndarray = NO_VALUES
     """float64 (sequences of the trunk,): counterfactual values of a solution whose chunks were
     forgotten; (0,) for other states.
 
@@ -155,7 +155,7 @@ class DecomposedSolver(RunnableSolver):
         self._form = self._cut.chunks
         require(decomposed_bytes(game, record), f"solving {game.name}", memory_limit)
         self._chunks = SubgameSolver(self._form, record.inner)
-        self._scale = self._chunks.scales.bucket[0]
+        self._value_bound = self._chunks.bounds.bucket[0]
         if state is None:
             expected = self.expected(self.problem, {})
             zeros = {name: np.zeros(*of) for name, of in expected.items()}
@@ -193,7 +193,7 @@ class DecomposedSolver(RunnableSolver):
             np.zeros((0, len(value))),
             state.reach,
             value,
-            self._scale,
+            self._value_bound,
         )
         turns = [[player] for player in PLAYERS] if record.variant.alternating else [PLAYERS]
         for nth, movers in enumerate(turns):
@@ -312,7 +312,7 @@ class DecomposedSolver(RunnableSolver):
         return self._chunks.strategies(part - 1, self._resolved(part - 1, reach)).copy()
 
     def average_policy(self) -> Policy:
-        """Return the average strategy; subgames are resolved when they are first looked at."""
+        """Return the average strategy; subgames are resolved when they are first read."""
         return self.policy_of(self.problem, self._state)
 
     def evaluate(self) -> Evaluation:  # noqa: D102
@@ -387,7 +387,7 @@ def _plan(trunk: SequenceForm, weight: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 class _ResolvedPolicy(PolicyByParts):
-    """An average strategy whose subgames are resolved when they are first looked at.
+    """An average strategy whose subgames are resolved when they are first read.
 
     In a game in chunks this is the chunk of the infoset, otherwise all subgames. The solver is
     private to the policy, so its state does not change.

@@ -122,7 +122,7 @@ class CompiledPart(ABC):
             strategies: float64 (numbers of the subgame,): strategies in the subgame; modified in
                 place.
             gadget: The gadget.
-            policy: The strategies in the gadget, or in the same game laid out.
+            policy: The strategies in the gadget, or in the same game as a flat game.
         """
         if gadget.by_label:
             copy_by_label(policy, self.game, strategies, self.player)

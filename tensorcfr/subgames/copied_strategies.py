@@ -156,11 +156,11 @@ def best_values(game: CompiledGame, probabilities: np.ndarray, player: int) -> n
         float64 (hands,): in the game's own unit; NaN for hands that are never dealt.
     """
     nodes = nodes_of(game)
-    share = nodes.counterfactual_reach(0, player, [np.ones(len(hands)) for hands in nodes.hands])
+    reach = nodes.counterfactual_reach(0, player, [np.ones(len(hands)) for hands in nodes.hands])
     values = ProfileValues(game.chunks, Numbers(probabilities, None, probabilities), None)
-    first = nodes.layout(0).numbers(np.arange(len(share)))[:, 0]
+    first = nodes.layout(0).numbers(np.arange(len(reach)))[:, 0]
     best = values.at(first).best * game.unit
-    return np.divide(best, share, out=np.full(len(share), np.nan), where=share > 0.0)
+    return np.divide(best, reach, out=np.full(len(reach), np.nan), where=reach > 0.0)
 
 
 def unmerged(game: CompiledGame) -> CompiledGame:
@@ -187,5 +187,5 @@ def check_merges_nothing(game: CompiledGame) -> None:
     if game.merges_hands:
         raise ValueError(
             f"{game.name} merges hands and boards that the new strategies distinguish: "
-            "compile it with symmetry=False, or read subgames[k].solution"
+            "compile it with symmetry=False, or read the strategies in subgames[k].solution"
         )

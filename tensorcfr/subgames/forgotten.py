@@ -26,7 +26,7 @@ def forget_subgames(
 
     The result keeps the strategies and values of the trunk, so the trunk looks as before. It also
     keeps the best-response value of every entry of a chunk. A chunk is solved again when it is
-    looked at, from the ranges that enter it. This uses, for each player, the gadget of Burch,
+    read, from the ranges that enter it. This uses, for each player, the gadget of Burch,
     Johanson and Bowling (2014). With each hand the opponent may take the value of a best response
     to the forgotten strategies. :meth:`tensorcfr.analysis.SolvedSpot.exactness` reports how much
     more a best response may then earn. In a game that is not zero-sum, such as a spot with rake,
@@ -37,7 +37,7 @@ def forget_subgames(
 
     Args:
         solution: The solution, by an algorithm that stores only regrets.
-        iters: Number of iterations on a chunk, for each player, when it is looked at.
+        iters: Number of iterations on a chunk, for each player, when it is read.
 
     Raises:
         ValueError: The game has no chunks, or chunks below chunks; some infosets are locked; or the

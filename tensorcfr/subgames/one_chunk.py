@@ -26,8 +26,8 @@ from ..solvers.passes import (
     pass_schedule,
     trunk_scratch,
 )
-from ..solvers.scales import scales_of
 from ..solvers.solver_state import compute_strategies
+from ..solvers.value_bounds import game_bounds
 
 MIN_RANGE = 1e-12
 """Smallest reach of a hand in a subgame. Hands with zero reach need counterfactual values too, so
@@ -146,7 +146,7 @@ class _Passes(NamedTuple):
 
     factor: float
     """Factor of the average so far, applied before the passes."""
-    turns: PassSchedule
+    schedule: PassSchedule
     counters: np.ndarray
 
 
@@ -154,8 +154,8 @@ def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
     """Return the passes of the first iterations."""
     passes, done, floor = [], 0, 0.0
     for factor, count in record.runs(1, iterations):
-        turns = pass_schedule(record, done + 1, count, floor)
-        passes.append(_Passes(factor, turns, new_counters(len(turns.row))))
+        schedule = pass_schedule(record, done + 1, count, floor)
+        passes.append(_Passes(factor, schedule, new_counters(len(schedule.row))))
         done += count
         floor = float(record.floors(done, 1)[0])
     return passes
@@ -174,10 +174,10 @@ class SubgameSolver:
             # The trunk of a chunk as a game of its own has entries.
             game = game._replace(shapes=game.shapes.with_empty_parts((PayoffEntries,)))
         self._game, self._record = game, record
-        self.scales = scales_of(game)
-        """Scales of the game. The scales of a single chunk are smaller, by the reaches with which
-        it is entered."""
-        self._scale = np.zeros_like(self.scales.bucket)
+        self.bounds = game_bounds(game)
+        """Value bounds of the game. The bounds of a single chunk are smaller, by the reaches with
+        which it is entered."""
+        self._value_bound = np.zeros_like(self.bounds.bucket)
         size = sizes_of(game)
         regret, average, strategy = (aligned(size.numbers, FLOATS) for _ in range(ARRAYS))
         self._regret, self._average = plain_numbers(regret), plain_numbers(average)
@@ -191,9 +191,9 @@ class SubgameSolver:
         self._passes = lru_cache(None)(partial(_passes_of, record))
         # One pass of both players at once, to read the values of the entries.
         single_pass = self._passes(1)[0]
-        turns = empty_schedule((1,), record)._replace(row=single_pass.turns.row[:1])
-        turns.computes_reach[:] = turns.updates[:] = True
-        self._value_pass = single_pass._replace(turns=turns)
+        schedule = empty_schedule((1,), record)._replace(row=single_pass.schedule.row[:1])
+        schedule.computes_reach[:] = schedule.updates[:] = True
+        self._value_pass = single_pass._replace(schedule=schedule)
 
     def solve(self, c: int, reach: np.ndarray, iterations: int) -> np.ndarray:
         """Solve a chunk from given ranges.
@@ -237,13 +237,13 @@ class SubgameSolver:
         chunk_game = self._enter(c, reach, MIN_RANGE, 1 - player)
         begin, end = chunk_game.form.entry_offset[0, 1 - player : 3 - player]
         chunk_game.alternative[:] = alternative[begin:end]
-        # The regrets at the entries compare the chunk with the alternatives, so their scale is
+        # The regrets at the entries compare the chunk with the alternatives, so their bound is
         # the larger of the two.
         begin, end = self._game.entry_offset[c, 1 - player : 3 - player]
-        entered = self._largest_range(chunk_game, player) * self.scales.entry[begin:end].max(
+        entered = self._largest_range(chunk_game, player) * self.bounds.entry[begin:end].max(
             initial=0.0
         )
-        self._scale[0, 0] = max(entered, np.abs(chunk_game.alternative).max(initial=0.0))
+        self._value_bound[0, 0] = max(entered, np.abs(chunk_game.alternative).max(initial=0.0))
         return self._run(chunk_game, iterations)
 
     def strategies(self, c: int, weight: np.ndarray) -> np.ndarray:
@@ -260,7 +260,8 @@ class SubgameSolver:
     def _enter(
         self, c: int, reach: np.ndarray, min_reach: float, opponent: int | None = None
     ) -> ChunkGame:
-        """Copy the ranges of a chunk into the arrays of the kernels, and set the scales."""
+        """Copy the ranges of a chunk into the arrays of the kernels, and set the value
+        bounds."""
         chunk_game = self._chunk_game(c, opponent)
         for player, first in enumerate(chunk_game.form.trunk.player_sequences[:2].tolist()):
             entered = self._game.entries(c, player)
@@ -271,11 +272,13 @@ class SubgameSolver:
         shape = int(self._game.shape[c])
         buckets = self._game.shapes.array(shape, "player_buckets")  # type: ignore[union-attr]
         for player in range(2):
-            # Payoffs are proportional to the other player's range, and so are the scales. An
+            # Payoffs are proportional to the other player's range, and so are the bounds. An
             # opponent who decides may follow into the chunk with every hand.
             largest = 1.0 if 1 - player == opponent else self._largest_range(chunk_game, 1 - player)
             of_player = slice(buckets[player], buckets[player + 1])
-            self._scale[1 + shape, of_player] = largest * self.scales.bucket[1 + shape, of_player]
+            self._value_bound[1 + shape, of_player] = (
+                largest * self.bounds.bucket[1 + shape, of_player]
+            )
         return chunk_game
 
     def _largest_range(self, chunk_game: ChunkGame, player: int) -> float:
@@ -313,11 +316,11 @@ class SubgameSolver:
         chunk_passes.run_passes(
             chunk_game.form,
             self._record.rule,
-            passes.turns,
+            passes.schedule,
             StoredArrays(regret, average, strategy, self._memory),
             self._trunk,
             self.scratch,
-            self._scale,
+            self._value_bound,
             None,
             0,
             1,

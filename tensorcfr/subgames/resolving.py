@@ -171,9 +171,9 @@ def resolve(
     ``reach-maxmargin`` are divided among the subgames below an action in proportion to their
     probability, so it is safe for any set of them.
 
-    No game is laid out. Subgames of games of cards are compiled without arrays over pairs of hands.
-    The exceptions, for small games, are ``reach-maxmargin``, the linear program, and subgames that
-    end early.
+    No game is converted to a flat one. Subgames of games of cards are compiled without arrays over
+    pairs of hands. The exceptions, for small games, are ``reach-maxmargin``, the linear program,
+    and subgames that end early.
 
     >>> from tensorcfr import Policy, compile_game, evaluate
     >>> game = compile_game("leduc")
@@ -215,7 +215,7 @@ def resolve(
         ValueError: There is no such public node, or the player never goes there; or the blueprint
             or a continuation is of another game. Or the game is not zero-sum, and the method, the
             algorithm or a depth limit needs that. Or there are continuations and no depth limit. Or
-            the game is given by its rules, and the method would lay it out.
+            the game is given by its rules, and the method needs a flat game.
         MemoryLimitError: A subgame of a game of cards is too large to be compiled hand by hand.
     """
     record = resolve_algorithm(algorithm, game)
@@ -228,8 +228,8 @@ def resolve(
     whole = subgames_of(game, by_pairs=by_pairs)
     if by_pairs and whole.game is None:
         raise ValueError(
-            f"reach-maxmargin, maxmargin by {LP}, depth_limit and continuations need arrays of "
-            f"hands x hands: compile {whole.name}, if it is small"
+            f"reach-maxmargin, maxmargin by {LP}, depth_limit and continuations need arrays "
+            f"of hands x hands: if {whole.name} is small, compile it as a flat game"
         )
     spots, full_blueprint = whole.find(public_nodes), find_blueprint(whole, blueprint)
     if by_pairs or method == MAXMARGIN or record.is_exact:
@@ -263,7 +263,9 @@ def _continuations(
         ValueError: There is no depth limit, no policy, or one of another game.
     """
     if depth_limit is None and continuations is not None:
-        raise ValueError("continuations are for subgames that end early: give depth_limit")
+        raise ValueError(
+            "continuations needs depth_limit: only subgames that end early have continuations"
+        )
     if continuations is None:
         return [] if depth_limit is None else [blueprint.lifted]
     if isinstance(continuations, (str, Mapping)) or not isinstance(continuations, Sequence):
@@ -301,8 +303,9 @@ class _Task:
         part = whole.part(steps, reach, player, constant)
         if part is None:
             raise ValueError(
-                f"player {player} never goes to {spot.name!r} of {blueprint.policy.game.name} "
-                "under the blueprint: there is no range to resolve from"
+                f"player {player} never reaches {spot.name!r} of "
+                f"{blueprint.policy.game.name} under the blueprint: there is no range to "
+                "resolve from"
             )
         blueprint_part = (
             part

@@ -54,7 +54,7 @@ class SubgameRules(PublicTreeGame):
             self.drawn = np.where(total > 0, weights / total, 0.0)
         self.constant = sum(roots.game.utility_sums) / 2
         if not self.nodes.joins_labels:
-            # A label is not the hand and the public label then: look it up in the whole game.
+            # These labels are not joined from hand and public label: look them up in the game.
             self._node_of: dict[str, int] = {}
             self.label = self._whole_label  # type: ignore[method-assign]
 

@@ -181,12 +181,12 @@ class TreeSubgames(Subgames):
                 s.label for s in nodes.children(node)
             }
             if coarse.player(coarse_node) != actor:
-                description = "goes on otherwise"
+                description = "continues differently"
             elif actor == TERMINAL:
                 is_same = np.allclose(
                     _paid(coarse, coarse_node), _paid(nodes, node), rtol=1e-9, atol=1e-9
                 )
-                description = "" if is_same else "pays otherwise"
+                description = "" if is_same else "pays differently"
             elif missing:
                 description = f"has another action, {min(missing)!r},"
             if description:

@@ -80,10 +80,10 @@ def sweep(
     """Solve every game by every algorithm, from every seed, into one CSV table.
 
     Each solve is a cell. Cells are evaluated at geometric checkpoints (ten per factor of ten in
-    iterations, or 25 with a target); evaluations are not charged. Each checkpoint is written to the
+    iterations, or 25 with a target); evaluations do not count. Each checkpoint is written to the
     file at once. A second call skips finished cells. It runs interrupted cells from their
-    beginning, so that their seconds are measured in one piece. A later call may add games,
-    algorithms or seeds.
+    beginning, so that their seconds are measured without an interruption. A later call may add
+    games, algorithms or seeds.
 
     Args:
         path: Path of the CSV file; its columns are the fields of :class:`SweepRow`.

@@ -39,7 +39,7 @@ class Reached:
     decision_nodes_touched: int | None
     """Decision nodes visited; None also if the rows lack this number."""
     seconds: float | None
-    """Time spent iterating; evaluations are not charged."""
+    """Time spent iterating; evaluations do not count."""
 
 
 @checked()

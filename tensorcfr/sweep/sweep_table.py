@@ -50,7 +50,7 @@ class SweepRow:
     decision_nodes_touched: int | None
     """Decision nodes visited so far; None in rows of versions that did not record the number."""
     seconds: float
-    """Time spent iterating so far; evaluations are not charged."""
+    """Time spent iterating so far; evaluations do not count."""
     nash_conv: float
     """Sum over players of best-response value minus value, of the average strategy."""
     exploitability: float
@@ -237,7 +237,7 @@ class SweepTable:
         return bool(rows) and rows[-1].ends_cell  # type: ignore[index]
 
     def append(self, row: SweepRow) -> None:
-        """Write a row in one piece; the last row of a cell is synced to the disk.
+        """Write a row completely or not at all; the last row of a cell is synced to the disk.
 
         Raises:
             OSError: The row could not be written; the file is unchanged.

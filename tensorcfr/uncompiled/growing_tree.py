@@ -176,7 +176,7 @@ class GrowingTree:
 
         Raises:
             GameError: The rules break their contract; names the history.
-            ImperfectRecallError: The player who acts at a history forgets an own action.
+            ImperfectRecallError: The player who acts at a history forgets one of their own actions.
             InfosetsFullError: The memory limit leaves no room for an infoset or a history.
         """
         frames, kernel_arguments, entered = self.frames, arguments(), 0

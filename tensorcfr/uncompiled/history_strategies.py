@@ -55,7 +55,9 @@ def _query_function(game: UncompiledGame, policy: Any, name: str) -> Callable[[I
         return lambda infoset, node: policy.at_history(infoset, node)
     if hasattr(policy, "action_probabilities"):
         if not isinstance(game.rules, OpenSpielGame):
-            raise TypeError(f"{name} is one of OpenSpiel, and {game.name} is not")
+            raise TypeError(
+                f"{name} is an OpenSpiel policy, but {game.name} is not an OpenSpiel game"
+            )
 
         def theirs(infoset: Infoset, node: Node) -> dict[str, float]:
             probabilities = policy.action_probabilities(node.state)
@@ -71,7 +73,7 @@ def _query_function(game: UncompiledGame, policy: Any, name: str) -> Callable[[I
                 return policy[str(infoset)]
             except KeyError:
                 raise ValueError(
-                    f"the {name} says nothing about infoset {str(infoset)!r}"
+                    f"the {name} has no probabilities for infoset {str(infoset)!r}"
                 ) from None
 
         return listed

@@ -194,9 +194,9 @@ class InfosetTable:
                 self._name_sequence(sequence) for sequence in (self.own[row], last_sequence)
             ]
             raise ImperfectRecallError(
-                f"player {player} forgets an own action before infoset {label!r} (imperfect "
-                f"recall): the player reaches it {descriptions[0]}, but {descriptions[1]} "
-                f"at {where()}"
+                f"player {player} forgets one of their own actions before infoset {label!r} "
+                f"(imperfect recall): the player reaches it {descriptions[0]}, but "
+                f"{descriptions[1]} at {where()}"
             )
 
     def _name_sequence(self, sequence: int) -> str:

@@ -128,7 +128,8 @@ class Histories:
 
         Raises:
             GameError: The rules break their contract, or the history is too long; names it.
-            ImperfectRecallError: The player who acts at the new history forgets an own action.
+            ImperfectRecallError: The player who acts at the new history forgets one of their own
+                actions.
             InfosetsFullError: The table has no room for its infoset.
         """
         child = self.follow(node, index)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.renamed import renamed_attributes
 from ..errors import Lookup, UnknownNameError, suggest
 from ..model.infoset import Infoset
 from ..model.infoset_rows import InfosetRows
@@ -17,6 +18,7 @@ from .infoset_table import InfosetTable
 from .uncompiled_game import UncompiledGame
 
 
+@renamed_attributes(n_rows="n_probabilities")
 class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
     """Behaviour strategy: mapping of infoset label to action to probability.
 
@@ -74,7 +76,7 @@ class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
         if row is None:
             near = suggest(str(label), list(islice(self, MOST_COMPARED)))
             raise UnknownNameError(
-                f"no play of {self.game.name} came to an infoset {label!r}; {near}"
+                f"no play of {self.game.name} reached an infoset {label!r}; {near}"
             )
         return Lookup(zip(self._names(row), self._at(row), strict=True))
 
@@ -111,7 +113,7 @@ class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
             yield InfosetRows(player, labels, actions, numbers, np.ones(len(rows)))
 
     @property
-    def n_rows(self) -> int:
+    def n_probabilities(self) -> int:
         """Number of probabilities: the number of actions of all visited infosets."""
         return self._table.first[self._size]
 

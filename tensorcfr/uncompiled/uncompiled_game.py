@@ -114,7 +114,7 @@ class UncompiledGame(SolvableGame):
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
             f"{self.__dict__.get('name', 'the game')} is not compiled and has no {name!r}; "
-            "compile_game makes a game that has"
+            "compile it with compile_game"
         )
 
     def __repr__(self) -> str:

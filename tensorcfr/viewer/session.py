@@ -218,7 +218,7 @@ class Session:
         if running is not None and not running.is_over:
             shown = ("iteration", "iterations", "exploitability", "trace")
             report["running"] = {name: getattr(running, name) for name in shown}
-            # Kernels are compiled after the first iteration, too: the first evaluation has others.
+            # Kernels are compiled after the first iteration, too: the evaluation needs others.
             compiles = running.compiles
             report["running"]["compiles"] = compiles.begun if compiles and compiles.now else 0
         elif running is not None:

@@ -580,7 +580,7 @@ class InfosetNodes(Nodes):
             for infoset in shown
         ]
         if left_out := end - begin - len(shown):
-            text = f"{step}: and {left_out:,} more, which the search finds"
+            text = f"{step}: and {left_out:,} more; use the search to find them"
             listed.append({"id": None, "label": text, "p": None, "leaf": True})
         return listed
 

@@ -331,7 +331,9 @@ def test_options_that_are_not_known_are_refused(
     assert solve(forgetful, CFR(delay=1), iters=1).iterations == 1
     with pytest.raises(ValueError, match="imperfect recall: cfr with restart_base is not avail"):
         solve(forgetful, CFR(delay=1, restart_base=4), iters=1)
-    with pytest.raises(ValueError, match="its restart_base is for passes over the whole game"):
+    with pytest.raises(
+        ValueError, match="its option restart_base needs passes over the whole game"
+    ):
         EXTERNAL_SAMPLING(variant=CFR(restart_base=4))
 
 

@@ -205,7 +205,7 @@ def test_measured_in_the_full_game(tmp_path: Path) -> None:
         ((2,), "buckets has 1 entries, and .* has 2 rounds"),
         ((0, 2), r"buckets\[0\] must be a number from 1, None or a function"),
         ((True, 2), r"buckets\[0\] must be"),
-        ((None, lambda *given: [1.5]), r"buckets\[1\] must give whole numbers \(8,\)"),
+        ((None, lambda *given: [1.5]), r"buckets\[1\] must return whole numbers of shape \(8,\)"),
         (
             (lambda player, board, hands: np.arange(len(hands)), None),
             r"buckets\[0\] separates 5c and 5d before the board",
@@ -226,5 +226,5 @@ def test_games_without_boards_or_cards() -> None:
     push = compile_game(NoLimitPoker(**ranks))
     with pytest.raises(ValueError, match="deals no board"):
         abstract_cards(push, (2,))
-    with pytest.raises(ValueError, match="is not laid out: abstract_hands"):
+    with pytest.raises(ValueError, match="is not flat: abstract_hands"):
         abstract_cards(compile_game(GAMES["two deals"]()), (2, 2, 2)).flat()

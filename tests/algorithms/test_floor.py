@@ -101,7 +101,7 @@ def test_round_trip(registry: None, tmp_path: Any) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="floor_fall is for a floor that is a number"):
+    with pytest.raises(ValueError, match="floor_fall needs a floor that is a number"):
         CFR(floor=fading, floor_fall=1)
     with pytest.raises(ValueError, match="floor_fall must be a number >= 0, not -1"):
         CFR(floor=0.1, floor_fall=-1)

@@ -50,18 +50,18 @@ def said(record: Record, zero_sum: bool = True) -> str:
 
 
 PROVEN: list[tuple[Record, str]] = [
-    (CFR, "Zinkevich et al. 2007; for players who alternate Burch et al. 2019"),
-    (CFR(delay=10), "Zinkevich et al. 2007; for players who alternate Burch et al. 2019"),
+    (CFR, "Zinkevich et al. 2007; for alternating updates Burch et al. 2019"),
+    (CFR(delay=10), "Zinkevich et al. 2007; for alternating updates Burch et al. 2019"),
     (CFR(alternating=False), "Zinkevich et al. 2007"),
-    (CFR_PLUS(average_power=10), "rising weights: Brown, Sandholm 2019; for players who alternate"),
-    (LCFR, "Brown, Sandholm 2019; for players who alternate Burch et al. 2019"),
-    (DCFR(average_power=4), "Brown, Sandholm 2019; for players who alternate Burch et al. 2019"),
-    (DCFR_PLUS, "Xu et al. 2024; for players who alternate Burch et al. 2019"),
+    (CFR_PLUS(average_power=10), "rising weights: Brown, Sandholm 2019; for alternating updates"),
+    (LCFR, "Brown, Sandholm 2019; for alternating updates Burch et al. 2019"),
+    (DCFR(average_power=4), "Brown, Sandholm 2019; for alternating updates Burch et al. 2019"),
+    (DCFR_PLUS, "Xu et al. 2024; for alternating updates Burch et al. 2019"),
     (PCFR_PLUS(alternating=False), "Farina et al. 2021; rising weights: Brown, Sandholm 2019"),
     (SAPCFR_PLUS(alpha=1, average_power=7, **AT_ONCE), "Farina et al. 2021, Meng et al. 2026"),
     (PDCFR_PLUS(alternating=False), "Xu et al. 2024"),
     (HEDGE(eta=50, alternating=False), "Freund, Schapire 1999; Brown et al. 2017"),
-    (WHOLE_TRAVERSAL, "Zinkevich et al. 2007; for players who alternate Burch et al. 2019"),
+    (WHOLE_TRAVERSAL, "Zinkevich et al. 2007; for alternating updates Burch et al. 2019"),
     (CHANCE_SAMPLING(alternating=False), "Lanctot et al. 2009; Farina et al. 2020"),
 ]
 
@@ -78,7 +78,7 @@ UNPROVEN: list[tuple[Record, str]] = [
     (CFR(restart_base=2), "begins anew"),
     (CFR_PLUS(restart_base=2), "begins anew"),
     (DCFR(restart_base=4), "begins anew"),
-    (CFR(average_power=3), "is for average_power=0; weights that rise"),
+    (CFR(average_power=3), "is for average_power=0; rising weights"),
     (HEDGE(average_power=3, alternating=False), "is for average_power=0"),
     (LCFR(average_power=2), "is for average_power=1"),
     (DCFR(average_power=1), "is for average_power=2 and more"),
@@ -94,17 +94,17 @@ UNPROVEN: list[tuple[Record, str]] = [
     (CFR(floor=0.1), "have a floor"),
     (CFR(floor=0.1, floor_fall=1), "have a floor"),
     (CFR(floor=lambda t: 1 / t), "have a floor"),
-    (PACED_CFR_PLUS, "for players who alternate"),
+    (PACED_CFR_PLUS, "for alternating updates"),
     (PACED_CFR_PLUS(alternating=False, average_power=5), "is for average_power=8 and more"),
-    (PCFR_PLUS, "for players who alternate"),
-    (SAPCFR_PLUS, "for players who alternate"),
-    (HEDGE, "for players who alternate"),
-    (EXTERNAL_SAMPLING, "for players who alternate"),
+    (PCFR_PLUS, "for alternating updates"),
+    (SAPCFR_PLUS, "for alternating updates"),
+    (HEDGE, "for alternating updates"),
+    (EXTERNAL_SAMPLING, "for alternating updates"),
     (CHANCE_SAMPLING(draws="golden"), "depend on each other"),
     (CHANCE_SAMPLING(averaging="optimistic", alternating=False), "approximations"),
     (EXTERNAL_SAMPLING(average_power=2), "is for average_power=0"),
     (MMD_MOVING, "magnet moves"),
-    (RTCFR_PLUS, "strategies that are perturbed"),
+    (RTCFR_PLUS, "perturbed strategies"),
     (CFR_D(inner=CFR_PLUS(floor=0.1)), "about this algorithm"),
     (CFR_D(variant=CFR_PLUS(restart_base=2)), "about this algorithm"),
 ]
@@ -156,7 +156,7 @@ def test_every_sentence_is_a_theorem_or_an_observation(name: str, zero_sum: bool
 
 def test_other_games_have_joint_play() -> None:
     for record in (CFR, CFR_PLUS, SAPCFR_PLUS):
-        assert "not for players who alternate, as here" in said(record, False)
+        assert "not for alternating updates as here" in said(record, False)
         assert "alternate" not in said(record(alternating=False), False)
         assert "need not come near any equilibrium" in said(record, False)
     assert said(CFR(restart_base=2), False).startswith("No theorem")

@@ -81,7 +81,9 @@ def test_saved_and_resumed(registry: None, tmp_path: Any) -> None:
 def test_an_unknown_algorithm_is_not_read_as_another(tmp_path: Any) -> None:
     game = GAMES["kuhn(cards=4)"]
     path = solve(game, REMEMBERING, iters=5).save(tmp_path / "mine")
-    with pytest.raises(ValueError, match=r"no algorithm 'remembering'.* must be registered"):
+    with pytest.raises(
+        ValueError, match=r"no algorithm 'remembering'.*register\(\) an algorithm of your own"
+    ):
         Solution.load(path)
     impostor = Algorithm("cfr", REMEMBERING.rule, "", "")
     path = solve(game, impostor, iters=5).save(tmp_path / "impostor")
@@ -196,7 +198,7 @@ class TestRestarts:
     def test_refusal(self) -> None:
         with pytest.raises(ValueError, match=r"average_growth must be a number >= 1, not 0\.5"):
             DCFR(average_growth=0.5)
-        with pytest.raises(ValueError, match="average_growth is for passes over the whole game"):
+        with pytest.raises(ValueError, match="average_growth needs passes over the whole game"):
             EXTERNAL_SAMPLING(variant=CFR(average_growth=2))
         with pytest.raises(ValueError, match="restart_base must be 0 or at least 2, not 1"):
             DCFR(restart_base=1)

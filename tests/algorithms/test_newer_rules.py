@@ -341,9 +341,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("variant", "reason"),
         [
-            (ICFR, "its new strategies' values take those of the whole tree"),
-            (SPCFR_PLUS, "its rule looks at all actions of an infoset together"),
-            (SAPCFR_PLUS, "its strategy leans on the last instantaneous regret"),
+            (ICFR, "the values of new strategies, which it passes up, need the whole tree"),
+            (SPCFR_PLUS, "its rule updates all actions of an infoset together"),
+            (SAPCFR_PLUS, "its strategy depends on the last instantaneous regret"),
             (RTCFR_PLUS, "it changes the payoffs of all sequences"),
         ],
         ids=lambda value: str(value)[:10],
@@ -370,7 +370,7 @@ class TestRefusals:
             )
         with pytest.raises(ValueError, match=r"rtcfr\+ changes payoffs, which needs"):
             solve(team_game(compile_game("kuhn(players=3)"), ((0, 1), (2,))), RTCFR_PLUS, iters=1)
-        with pytest.raises(ValueError, match="variant must keep regrets alone"):
+        with pytest.raises(ValueError, match="variant must store only regrets"):
             CFR_D(variant=RTCFR_PLUS)
 
     def test_payoffs_that_cannot_be_compiled(self) -> None:
@@ -402,7 +402,7 @@ class TestRefusals:
         assert not record.merges_infosets
         game = compile_game("liars_dice(faces=3)", cut=2)
         if game.merges_hands:  # type: ignore[attr-defined]
-            with pytest.raises(ValueError, match="minds the size of regrets"):
+            with pytest.raises(ValueError, match="depends on the scale of regrets"):
                 Solver(game, record)  # type: ignore[arg-type]
 
 
@@ -503,7 +503,7 @@ plans in ``open_spiel/python/algorithms/mmd_dilated_test.py``."""
 def test_mirror_descent_ends_at_gambit_s_quantal_response_equilibrium(interpreted: None) -> None:
     game = compile_game("kuhn")
     solution = solve(game, MMD(alpha=0.1, eta=0.9), iters=400)
-    assert "last iterate converges to the quantal response" in solution.guarantee
+    assert "last iterate converges linearly to the quantal response" in solution.guarantee
     for label, probabilities in GAMBIT.items():
         assert solution.last_policy[label]["pass"] == pytest.approx(probabilities["pass"], rel=1e-6)
 

@@ -147,7 +147,7 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="line 2, is not a row of a report"):
         solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_text(lines[0].replace(report.actions[0], "wait") + lines[1])
-    with pytest.raises(ValueError, match="has other columns for"):
+    with pytest.raises(ValueError, match="has different columns for"):
         solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match=r"edited\.csv is not a CSV file"):
@@ -260,7 +260,7 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
                 value = sum(row["weight"] * row["value"] for row in own) / weight
                 assert one["value"] == pytest.approx(value, abs=1e-12)
     assert report.group_by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
-    with pytest.raises(ValueError, match="key needs one of board, river, or a function"):
+    with pytest.raises(ValueError, match="key must be one of board, river, or a function"):
         report.group_by("turn")
     with pytest.raises(ValueError, match="boards must all have the same number of cards"):
         solve_boards(SPOT, ["QsJh2h8d", "AsJh2h"], line=line)

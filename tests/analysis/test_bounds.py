@@ -140,7 +140,7 @@ def test_policies_of_openspiel_answer_at_their_states() -> None:
     [
         (lambda infoset: [0.5], ValueError, "infoset '.' has 2 actions"),
         (lambda infoset: [np.nan, 1.0], ValueError, "infoset '.' are not a distribution"),
-        ({"K": {"bet": 1.0}}, ValueError, "says nothing about infoset"),
+        ({"K": {"bet": 1.0}}, ValueError, "has no probabilities for infoset"),
         (3, TypeError, "policy must be a function of infosets"),
     ],
 )

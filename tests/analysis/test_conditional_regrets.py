@@ -68,7 +68,7 @@ def test_equal_to_sums_over_histories(name: str, own_reach: float) -> None:
     reached = {label: pair for label, pair in slow.items() if not math.isnan(pair[0])}
     led_to = {label: pair for label, pair in reached.items() if pair[1] >= own_reach}
     assert found.unreached == len(slow) - len(reached)
-    for spread, expected in ((found.everywhere, reached), (found.by_mistakes, led_to)):
+    for spread, expected in ((found.everywhere, reached), (found.on_own_path, led_to)):
         regrets = [regret for regret, _ in expected.values()]
         assert spread.infosets == len(regrets) > 0
         assert spread.largest == pytest.approx(max(regrets), rel=1e-11)
@@ -87,7 +87,7 @@ def test_a_mistake_by_hand() -> None:
     assert found.unreached == 6
     # A bet of player 1 takes the pot of 2 with any card: with the jack, 1 instead of -1.
     assert found.everywhere.largest == 2.0
-    assert found.by_mistakes == found.everywhere
+    assert found.on_own_path == found.everywhere
     # At the start everybody wins 1 by a bet; the king had 1 anyway, the queen 0, the jack -1.
     assert found.everywhere.mean == pytest.approx((2 + 1 + 0 + 2 + 1 + 0) / 6)
 
@@ -110,7 +110,7 @@ def test_command_line(tmp_path: Path) -> None:
     for command in ("show", "evaluate"):
         said = json.loads(printed(command, path, "--off-path", "--json"))["conditional_regrets"]
         assert said["everywhere"]["largest"] == found.everywhere.largest
-        assert said["by_mistakes"]["infosets"] == found.by_mistakes.infosets
+        assert said["by_mistakes"]["infosets"] == found.on_own_path.infosets
         text = printed(command, path, "--off-path")
         assert f"{found.everywhere.largest:.4g}" in text
         assert str(found.everywhere.worst) in text

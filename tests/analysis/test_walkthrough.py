@@ -275,7 +275,7 @@ def test_the_board_of_leduc_can_be_dealt() -> None:
         (TOGETHER, {"deal": ("X",)}, "chance outcome 1 cannot be 'X'; there are: J, Q, K"),
         (TOGETHER, {"deal": ("Q", "K", "J")}, "3 chance outcomes are given, .* at most 2"),
         (TOGETHER, {"deal": "QK"}, "a deal is a sequence of chance outcomes, not the text 'QK'"),
-        ("cfr", {"deal": ("Q", "K")}, "cfr goes through all deals"),
+        ("cfr", {"deal": ("Q", "K")}, "cfr visits all deals"),
         ("cfr", {"seed": 1}, "it takes no deal and no seed"),
         ("lp", {}, "lp does not iterate"),
         ("chance", {}, "there is no algorithm 'chance'"),

@@ -65,18 +65,16 @@ def test_how_to_cut_is_said_as_one_types_it() -> None:
     ):
         said = refused(USAGE, *cut, "--algorithm", name)
         assert what in said
-        assert said.endswith(": tensorcfr solve --cut never lays it out")
+        assert said.endswith("; solve it with --cut never")
     said = refused(USAGE, *cut[:-2], "--algorithm", "lp")
-    assert said.endswith("laid out: tensorcfr solve --cut never lays it out")
+    assert said.endswith("flat game; solve it with --cut never")
     for option in (("--precision", "int16"), ("--state-dir", "."), ("--cluster", "tcp://x:1")):
         said = refused(USAGE, "solve", "leduc", "--iters", "1", *option)
-        assert said.endswith("chunks alone: tensorcfr solve --cut always cuts it") or said.endswith(
-            "on games in chunks: tensorcfr solve --cut always cuts it"
-        )
+        assert said.endswith("games in chunks; solve it with --cut always")
     game = compile_game("leduc", cut=3)
-    with pytest.raises(CutError, match=r"laid out: give game.flat\(\), or .* cut=False$") as one:
+    with pytest.raises(CutError, match=r"flat game; use game.flat\(\), or .* cut=False$") as one:
         solve(game, "external_sampling", iters=1)
-    with pytest.raises(CutError, match=r"alone: compile_game\(..., cut=True\)$") as other:
+    with pytest.raises(CutError, match=r"games in chunks; compile it with cut=True$") as other:
         solve(compile_game("leduc"), precision="int16", iters=1)
     for error in (one.value, other.value):
         again = pickle.loads(pickle.dumps(error))
@@ -104,7 +102,7 @@ class TestSolve:
         expected = solve(compile_game("kuhn"), "cfr", iters=10)
         histories = expected.game.n_histories
         assert lines[0] == f"kuhn: 2 players, zero-sum, {histories} histories, 12 infosets"
-        assert lines[1] == "cfr(average_power=0, alternating): ran the iterations asked for"
+        assert lines[1] == "cfr(average_power=0, alternating): finished all iterations"
         figures = {line[:19].strip(): line[19:].split("  ")[0] for line in lines[3:10]}
         assert figures.pop("time").endswith(" s")
         assert figures == {
@@ -185,7 +183,7 @@ class TestSolve:
     def test_automatic_is_drawn(self, tmp_path: Path) -> None:
         printed("solve", "kuhn", "--algorithm=auto", "--target=1e-9", "--plot", tmp_path / "a.png")
         message = refused(USAGE, "solve", "kuhn", "--algorithm=auto", "--simultaneous")
-        assert message == "--simultaneous is for an algorithm that is named, not for auto"
+        assert message == "--simultaneous needs a named algorithm, not auto"
 
     def test_locks(self, interpreted: None) -> None:
         text = printed(
@@ -248,7 +246,7 @@ class TestFiles:
         message = refused(USAGE, "solve", "--resume", first, "--simultaneous")
         assert "not by cfr(average_power=0, simultaneous)" in message
         message = refused(USAGE, "solve", "--resume", first, "--set", "cards=4")
-        assert message == "--set is for a game named on the command line"
+        assert message == "--set needs a game named on the command line"
 
     def test_plot(self, tmp_path: Path) -> None:
         path = tmp_path / "curve.svg"
@@ -338,7 +336,7 @@ class TestErrors:
             (["kuhn", "--algorithm", "dcfr(1)"], "cannot read the algorithm 'dcfr(1)'"),
             (["kuhn", "--algorithm", "lp", "--simultaneous"], "lp is exact: it takes no"),
             (["kuhn", "--algorithm", "lp", "--iters", "5"], "lp is exact: it takes no iters"),
-            (["kuhn", "--algorithm", "lp", "--plot", "c.png"], "there is no convergence"),
+            (["kuhn", "--algorithm", "lp", "--plot", "c.png"], "has no convergence"),
             (["kuhn", "--checkpoints", "often"], "--checkpoints takes geometric, a number"),
             (["kuhn", "--checkpoints", "0"], "checkpoints must be at least 1 apart"),
             (["kuhn", "--iters=-1"], "iters must be a whole number >= 0, not -1"),
@@ -347,7 +345,7 @@ class TestErrors:
                 ["kuhn", "--memory-limit=nan"],
                 "--memory-limit must be bytes >= 0, or a text such as '2GiB'",
             ),
-            ([], "which game? 'tensorcfr games' lists them"),
+            ([], "give a game; 'tensorcfr games' lists them"),
         ],
     )
     def test_usage(self, words: list[str], message: str) -> None:
@@ -361,7 +359,7 @@ class TestErrors:
         message = refused(FAILURE, "solve", "leduc", "--memory-limit", "1000B")
         assert "1000 bytes" in message
         assert message.endswith(
-            "; memory_limit = '2GiB' in the file of --settings, say, changes it"
+            "; to change it, write for example memory_limit = '2GiB' in the file of --settings"
         )
 
     def test_missing_matplotlib(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -476,7 +474,7 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("jack:bet=1", "--lock takes infoset:action=probability, and 'jack:bet=1' begins"),
+            ("jack:bet=1", "'jack:bet=1' does not begin with an infoset of kuhn"),
             ("J:raise=1", "'J:raise=1': infoset 'J' has no action 'raise'; there are: bet, pass"),
             ("J:bet=", "'J:bet=': '' is not a probability; write 0.25 or 1/4"),
             ("J:bet=lots", "'J:bet=lots': 'lots' is not a probability"),
@@ -489,7 +487,11 @@ class TestArguments:
             ("J:bet=nan", "'nan' is not a probability"),
             ("J:bet=1e999999999", "'1e999999999' is not a probability"),
             ("J:bet=1,", "'J:bet=1,': infoset 'J' has no action ''"),
-            ("J:bet=2", "infoset 'J' cannot be locked to {'bet': 2.0}: no distribution"),
+            (
+                "J:bet=2",
+                "infoset 'J' cannot be locked to {'bet': 2.0}: probabilities must be at least 0 "
+                "and sum to at most 1",
+            ),
         ],
     )
     def test_bad_locks(self, text: str, message: str) -> None:
@@ -513,7 +515,7 @@ def test_rules_are_sampled_and_printed(tmp_path: Path) -> None:
     common = ("solve", "kuhn", "--uncompiled", "--algorithm", "external_sampling", "--seed", "7")
     first = invoke(*common, "--iters", "1000", "--save", str(saved))
     assert first.exit_code == 0, first.stderr
-    assert "12 infosets met; value and exploitability are not known" in " ".join(
+    assert "12 infosets visited; value and exploitability are not known" in " ".join(
         first.stdout.split()
     )
     assert re.search(r"^Q +pass 0\.\d+ +bet 0\.\d+$", first.stdout, re.MULTILINE)
@@ -526,7 +528,7 @@ def test_rules_are_sampled_and_printed(tmp_path: Path) -> None:
         (("--cut", "auto"), "compiled games"),
         (("--lock", "K:bet=1"), "compiled games"),
         (("--plot", str(tmp_path / "x.png")), "needs exploitabilities"),
-        (("--algorithm", "cfr+"), "takes a compiled game"),
+        (("--algorithm", "cfr+"), "needs a compiled game"),
     ):
         refused = invoke(*common, *wrong)
         assert refused.exit_code != 0

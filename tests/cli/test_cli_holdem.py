@@ -84,7 +84,7 @@ start: oop to act on Qs Jh 2h 8d 3c
   made hand         share   check   allin    value  equity
   pair              100.0    50.0    50.0    -1.39    44.4
 
-  hand   weight   check   allin   values, likewise
+  hand   weight   check   allin   values, in the same order
   AsAh    0.500    50.0    50.0       8.33    50.00
   7s7d    1.000    50.0    50.0     -33.33     0.00
 """
@@ -104,7 +104,7 @@ check: ip to act on Qs Jh 2h 8d 3c
   pair               33.3    50.0    50.0    33.33    66.7
   high card          33.3    50.0    50.0   -50.00     0.0
 
-  hand   weight   check   allin   values, likewise
+  hand   weight   check   allin   values, in the same order
   QdQc    1.000    50.0    50.0      50.00   100.00
   KsKh    1.000    50.0    50.0      16.67    50.00
   and 1 more; --rows 0 prints them all
@@ -120,7 +120,7 @@ def test_a_report_worked_out_by_hand(tmp_path: Path) -> None:
     )
     _, solved, oop, ip, rest = report.split("\n", 4)
     assert solved.endswith(
-        ": ran the iterations asked for after 0 iterations, 0.0 s; exploitability 58.33 chips, "
+        ": finished all iterations after 0 iterations, 0.0 s; exploitability 58.33 chips, "
         "29.2 % of the pot"
     )
     assert oop == "oop  value -1.39 % of the pot; with its half of the pot 48.61"
@@ -141,7 +141,10 @@ def test_a_report_worked_out_by_hand(tmp_path: Path) -> None:
     assert again.split("\n", 3)[3] == AT_THE_START + AFTER_A_CHECK
     for option in (("--iters", "5"), ("--pot", "5"), ("--precision", "float64"), ("--size",)):
         said = refused(USAGE, "spot", saved, *option)
-        assert said == f"{saved} is a solution: it takes only --node and other options that show"
+        assert (
+            said
+            == f"{saved} is a solution: it takes only --node and the other options that print it"
+        )
 
 
 @pytest.mark.compiled
@@ -159,8 +162,8 @@ def test_buckets_worked_out_by_hand() -> None:
     )
     _, among, solved, _, _, rest = report.split("\n", 5)
     assert among.endswith(
-        ": among buckets the exploitability is 41.67 chips, 20.8 % of the pot; from here on all "
-        "hands are told apart"
+        ": with buckets the exploitability is 41.67 chips, 20.8 % of the pot; the rest of this "
+        "report is for all hands"
     )
     assert solved.endswith("exploitability 58.33 chips, 29.2 % of the pot")
     assert rest == AT_THE_START + AFTER_A_CHECK
@@ -312,7 +315,7 @@ def test_play(tmp_path: Path, options: tuple[str, ...]) -> None:
 def test_options_of_a_spot_for_another_game() -> None:
     said = refused(USAGE, "play", "leduc", "--pot", "100", "--board", "QsJh2h8d3c")
     games = "holdem, omaha, short_deck, short_omaha"
-    assert said == f"leduc is none of {games}, nor a file with a spot: it takes no board, pot"
+    assert said == f"leduc is neither one of {games} nor a file with a spot: it takes no board, pot"
     assert refused(USAGE, "play", "holdem", *TINY[2:]).startswith("the spot needs --board")
 
 
@@ -320,7 +323,7 @@ def test_a_file_without_rivers(tmp_path: Path) -> None:
     """The file has no strategies of rivers; how exact they are then is printed."""
     file = tmp_path / "small.npz"
     turn = (*TINY[2:], "--board", "QsJh2h8d", "--iters", "20", "--rows", "1")
-    refusal = "--forget-rivers goes with --save, and not with --lock"
+    refusal = "--forget-rivers needs --save and cannot be combined with --lock"
     assert refused(USAGE, "spot", *turn, "--forget-rivers") == refusal
     river = ("spot", *TINY, "--iters", "1", "--forget-rivers", "--save", file)
     refused_river = invoke(*river)
@@ -332,6 +335,6 @@ def test_a_file_without_rivers(tmp_path: Path) -> None:
     exact = SolvedSpot(read).exactness("check check 3c")
     report = printed("spot", file, "--node", "check check 3c", "--rows", "1")
     gains = ", ".join(f"{n} {g:.3g}" for n, g in zip(("oop", "ip"), exact.gains, strict=True))
-    assert f"from here on a best response earns more: {gains} chips" in report
+    assert f"a best response from here on earns more: {gains} chips" in report
     raised = sum(exact.raised) / 2
     assert f"the exploitability of the whole is at most {raised:.2g} chips more" in report

@@ -204,7 +204,8 @@ def running_sweep(path: Path, processes: int) -> Iterator[subprocess.Popen[str]]
 def assert_interrupted(running: subprocess.Popen[str], path: Path, status: int) -> None:
     _, error = running.communicate(timeout=PATIENCE)
     assert error == (
-        f"tensorcfr: interrupted; 1 finished solves are in {path}, the same command continues\n"
+        f"tensorcfr: interrupted; 1 finished solves are in {path}: run the same command to "
+        "continue\n"
     )
     assert running.returncode == status
     assert any(row.iteration > 1000 for row in read_sweep(path))
@@ -285,7 +286,7 @@ class TestChart:
             strategy_chart(solution, node, path=twin)
             assert filecmp.cmp(picture, twin, shallow=False)
         message = refused(USAGE, "chart", saved, "-o", tmp_path / "other.png", "--iters", "5")
-        assert "is solved already" in message
+        assert "is already solved" in message
 
     def test_exactly_solved(self, tmp_path: Path) -> None:
         picture, twin = tmp_path / "kuhn.png", tmp_path / "twin.png"
@@ -331,5 +332,5 @@ def test_seeds() -> None:
 
 def test_solve_to_a_number_of_nodes() -> None:
     text = printed("solve", "kuhn", "--nodes", "1e4", "--no-strategy")
-    assert "touched the nodes asked for" in text
+    assert "reached the limit of nodes" in text
     assert " 10,092 " in text

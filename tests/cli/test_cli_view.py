@@ -88,16 +88,19 @@ def test_without_a_game_the_form_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tensorcfr.cli.viewing.serve", lambda **options: asked.append(options))
     printed("view", "--no-browser", "--port", "1234")
     assert [(own["port"], own["browser"]) for own in asked] == [(1234, False)]
-    assert "take a solution or a game" in refused(USAGE, "view", "--iters", "5")
+    assert "need a solution or a game" in refused(USAGE, "view", "--iters", "5")
 
 
 def test_refusals(tmp_path: Path) -> None:
     saved = solve(compile_game("kuhn"), "cfr+", iters=1).save(tmp_path / "s.npz")
     for option in (("--iters", "5"), ("--algorithm", "cfr")):
         said = refused(USAGE, "view", saved, *option)
-        assert said == f"{saved} is solved already: it takes no --algorithm or --iters"
+        assert said == f"{saved} is already solved: it takes no --algorithm or --iters"
     said = refused(USAGE, "view", "kuhn", "--algorithm", "external_sampling")
-    assert said == "external_sampling does not pass over the whole game: solve it first"
+    assert said == (
+        "the viewer solves only by algorithms that pass over the whole game, not by "
+        "external_sampling: solve the game first and view the solution"
+    )
     said = refused(USAGE, "view", "kuhn", saved, "--html", tmp_path / "p.html", "--algorithm", "c")
     assert said.startswith("there is no algorithm 'c'")
     other = solve(compile_game("leduc(ranks=2)"), "cfr+", iters=1).save(tmp_path / "other.npz")

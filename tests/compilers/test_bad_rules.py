@@ -234,9 +234,9 @@ HISTORIES = [
                 ("right",): FIRST._replace(infoset="again"),
             }
         ),
-        "player 0 forgets an own action before infoset 'again' (imperfect recall): the player "
-        "reaches it by 'left' at infoset 'first' at history [left], but by 'right' at infoset "
-        "'first' at history [right]",
+        "player 0 forgets one of their own actions before infoset 'again' (imperfect recall): the "
+        "player reaches it by 'left' at infoset 'first' at history [left], but by 'right' at "
+        "infoset 'first' at history [right]",
         ImperfectRecallError,
     ),
     Bad(
@@ -250,9 +250,9 @@ HISTORIES = [
                 ("tails", "go"): FIRST,
             }
         ),
-        "player 0 forgets an own action before infoset 'first' (imperfect recall): the player "
-        "reaches it by 'go' at infoset 'heads' at history [heads, go], but by 'go' at infoset "
-        "'tails' at history [tails, go]",
+        "player 0 forgets one of their own actions before infoset 'first' (imperfect recall): the "
+        "player reaches it by 'go' at infoset 'heads' at history [heads, go], but by 'go' at "
+        "infoset 'tails' at history [tails, go]",
         ImperfectRecallError,
     ),
     Bad(
@@ -265,9 +265,9 @@ HISTORIES = [
                 ("tails", "go"): FIRST,
             }
         ),
-        "player 0 forgets an own action before infoset 'first' (imperfect recall): the player "
-        "reaches it without having acted at history [heads], but by 'go' at infoset 'tails' at "
-        "history [tails, go]",
+        "player 0 forgets one of their own actions before infoset 'first' (imperfect recall): the "
+        "player reaches it without having acted at history [heads], but by 'go' at infoset 'tails' "
+        "at history [tails, go]",
         ImperfectRecallError,
     ),
     Bad(
@@ -477,12 +477,12 @@ def test_values_at_deals_that_cannot_occur_are_ignored() -> None:
         (
             lambda: compile_game("kuhn", memory_limit=500),
             r"compiling kuhn needs at least 900 bytes, the limit is 500 bytes; "
-            r"memory_limit='2GiB', say, changes it",
+            r"to change it, pass for example memory_limit='2GiB'",
         ),
         (
             lambda: compile_game("goofspiel", memory_limit=50_000),
             r"compiling goofspiel \(about \S+ histories\) needs about \S+ KiB, the limit is 48\.8 "
-            r"KiB; memory_limit='2GiB', say, changes it",
+            r"KiB; to change it, pass for example memory_limit='2GiB'",
         ),
     ],
     ids=["public tree", "histories"],
@@ -527,7 +527,7 @@ def test_an_unknown_game_lists_what_there_is() -> None:
 
 def test_rules_in_a_file_of_python_are_told_how_they_are_given() -> None:
     for source in ("mine.py", "mine.py:Game"):
-        with pytest.raises(GameError, match=r"rules of your own are given in Python, compile_game"):
+        with pytest.raises(GameError, match=r"pass rules of your own in Python, compile_game"):
             compile_game(source)
 
 

@@ -230,7 +230,7 @@ def test_a_size_says_what_a_cut_takes(name: str) -> None:
     "game", [Endless(1, histories=False), EndlessTree(1, repeat=False)], ids=["game", "public tree"]
 )
 def test_a_history_that_goes_on_and_on(game: Any) -> None:
-    with pytest.raises(GameError, match=r"more than 10,000 steps, does the game end\? .*\[0, 0,"):
+    with pytest.raises(GameError, match=r"more than 10,000 steps; does the game end\? .*\[0, 0,"):
         compiled(game)
 
 

@@ -542,7 +542,7 @@ def test_bad_options() -> None:
     assert "features must be one of auto, tensors, public, labels, hashed, or an array" in error(
         features="suits"
     )
-    assert "features are numbers (infosets, width), not (3,)" in error(features=np.ones(3))
+    assert "features must have the shape (infosets, width), not (3,)" in error(features=np.ones(3))
     assert "not finite" in error(features=np.full((12, 2), np.nan))
     assert "no option 'epsilon'" in error(epsilon=0.5)
     with pytest.raises(TypeError, match="no option 'strategy_updates'"):
@@ -608,7 +608,7 @@ def test_states_with_spoilt_buffers_are_refused() -> None:
     refused("average_seen must count the samples of 2 res", average_seen=seen[:1])
     refused("average_infoset", average_seen=seen + 1)
     hands = np.array([[label[0] == hand for hand in "JQK"] for label in KUHN.infoset_labels])
-    with pytest.raises(ValueError, match="features are not those that deep-cfr names"):
+    with pytest.raises(ValueError, match="features differ from the features of deep-cfr"):
         DeepSolver(KUHN, solver.algorithm(features=hands), state=state, iteration=3)
 
 

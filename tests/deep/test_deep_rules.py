@@ -291,12 +291,12 @@ def test_what_cannot_be_had() -> None:
     assert "baselines of histories are a table over the histories of a compiled game" in refused(
         "kuhn", DREAM
     )
-    assert "'public' are made for all infosets of a compiled game" in refused(
+    assert "'public' need all infosets of a compiled game" in refused(
         "kuhn", table(features="public")
     )
-    assert "of your own are made for all infosets" in refused("kuhn", table(features=np.eye(12)))
+    assert "of your own need all infosets" in refused("kuhn", table(features=np.eye(12)))
     assert "kuhn is not OpenSpiel's" in refused("kuhn", table(features="tensors"))
-    assert "which is for two players, and kuhn(players=3) has 3" in refused(
+    assert "which on rules is possible for two players only, and kuhn(players=3) has 3" in refused(
         "kuhn(players=3)", table
     )
     assert "'player 0' of wide has 65 actions; on rules a network has 64" in refused(
@@ -461,7 +461,7 @@ def test_bounds_of_a_policy_on_rules(record: Deep) -> None:
     bound = local_best_response("leduc", policy, tries=30, plays=60)
     assert bound.exploitability.low < bound.exploitability.high
     assert len(sampled_values("leduc", policy, plays=50).values) == 2
-    with pytest.raises(ValueError, match="came to infoset 'never'"):
+    with pytest.raises(ValueError, match="reached infoset 'never'"):
         policy(Infoset("never", 0, ("a", "b")))  # type: ignore[operator]
 
 

@@ -154,7 +154,7 @@ def test_kept_networks_play_the_average() -> None:
     for own in zip(*draws, strict=True):
         assert all(as_often(own.count(t), t / 21) for t in range(1, 7))
     assert as_often(sum(one == other for one, other in draws), sum((t / 21) ** 2 for t in range(7)))
-    with pytest.raises(ValueError, match="kept no networks"):
+    with pytest.raises(ValueError, match="stored no networks"):
         Mixture(solve(KUHN, SD_CFR(**SMALL), iters=1))
 
 

@@ -266,7 +266,7 @@ def test_a_mapping_that_is_no_policy(changes: dict[str, dict[str, float]], messa
 
 def test_a_mapping_that_is_silent_about_an_infoset() -> None:
     game = compiled("kuhn")
-    with pytest.raises(ValueError, match="the policy says nothing about infoset 'Qpb'"):
+    with pytest.raises(ValueError, match="the policy has no probabilities for infoset 'Qpb'"):
         Policy.from_mapping(game, without(Policy.uniform(game), "Qpb"))
 
 

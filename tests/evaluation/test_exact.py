@@ -212,7 +212,7 @@ def test_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
         exact_equilibrium(compile_game("kuhn(players=3)"))
     with pytest.raises(ValueError, match="target=0 asks for an exact equilibrium, and kuhn"):
         solve(compile_game("kuhn(players=3)"), target=0)
-    with pytest.raises(CutError, match="the exact equilibrium works on a game that is laid out"):
+    with pytest.raises(CutError, match="the exact equilibrium needs a flat game"):
         exact_equilibrium(compile_game("kuhn", cut=1))
     monkeypatch.setattr(exact, "MOST_UNKNOWN", 1)
     with pytest.raises(ValueError, match="reaches are unknown, more than 1"):

@@ -266,7 +266,7 @@ def test_exploitability_of_teams() -> None:
         (((0, 1), (1, 2)), "player 1 is in the teams more than once"),
         (((0,), (1,)), "player 2 is in no team"),
         (((0, 1, 2),), "there must be two teams, not 1"),
-        (((0, 1, 2), ()), "a team has at least one player"),
+        (((0, 1, 2), ()), "a team must have at least one player"),
         (((0, 3), (1, 2)), r"teams\[0\] must be a player of kuhn"),
         (((0, "1"), (1, 2)), r"teams\[0\] must be a player of kuhn"),
         ((0, (1, 2)), r"teams\[0\] must be two groups of players, not 0"),

@@ -140,7 +140,7 @@ def test_a_policy_that_sees_suits(name: str) -> None:
         for symmetric in (False, True):
             given: Any = source if source is infosets else ByLine(source, symmetric)
             with pytest.raises(
-                ValueError, match=r"plays them differently: compile it with symmetry=F"
+                ValueError, match=r"plays them differently: compile the game with symmetry=F"
             ):
                 evaluate(merged, given)
     apart, flat = compile_game(rules, symmetry=False), merged.flat()

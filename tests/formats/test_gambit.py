@@ -201,7 +201,7 @@ REFUSED_AGAIN = [
 REFUSED_NFG = [
     ('NFG 1 R "g" { "a" "b" } { 2 }', 1, 29, "names 2 players, and strategies of 1"),
     ('NFG 1 R "g" { "a" "b" } { 2 0 }', 1, 29, "at least one strategy"),
-    ('NFG 1 R "g" { "a" "b" } { 2 1 } 1 2 3', 1, 38, "ask for 4 payoffs, and the file has 3"),
+    ('NFG 1 R "g" { "a" "b" } { 2 1 } 1 2 3', 1, 38, "need 4 payoffs, but the file has 3"),
     ('NFG 1 R "g" { "a" "b" } { 1 1 } 1 2 }', 1, 37, "expected 2 payoffs, found } after 2"),
     ('NFG 1 R "g" { "a" "b" } { 99999999 99999999 } 1', 1, 48, "19,999,999,600,000,002 payoffs"),
     ('NFG 1 R "g" { "a" } { 1 } { { "" 1 } } 2', 1, 40, "there is no outcome 2; the file has 1"),

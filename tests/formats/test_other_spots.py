@@ -302,7 +302,9 @@ class TestPostflop:
         assert postflop_options(json.dumps(export)) == postflop_options(json.dumps(config()))
         assert postflop_options(json.dumps(items)) == postflop_options(json.dumps(config()))
         items.append({"path": ["two"], "isGroup": False, "value": config()})
-        with pytest.raises(FormatError, match=r"has 2 configurations \(mine/one, two\): leave one"):
+        with pytest.raises(
+            FormatError, match=r"has 2 configurations \(mine/one, two\): keep only one"
+        ):
             postflop_options(json.dumps(export))
         with pytest.raises(FormatError, match="has 0 configurations"):
             postflop_options(json.dumps(export | {"data": [group]}))
@@ -310,7 +312,7 @@ class TestPostflop:
     def test_an_export_of_ranges_has_no_configuration(self) -> None:
         items = [{"path": ["BTN"], "isGroup": False, "value": "22+,A2s+"}]
         export = {"version": 2, "name": "ranges", "data": items}
-        with pytest.raises(FormatError, match="has ranges, and no configuration"):
+        with pytest.raises(FormatError, match="has ranges, but no configuration"):
             postflop_options(json.dumps(export))
 
     def test_merging_drops_the_size_that_is_near_a_larger_one(self) -> None:
@@ -331,9 +333,9 @@ class TestPostflop:
     @pytest.mark.parametrize(
         ("text", "problem"),
         [
-            ("{", "no JSON"),
-            ("3", "JSON of another kind"),
-            ('{"kind": "a game"}', "JSON of another kind"),
+            ("{", "not JSON"),
+            ("3", "this JSON is not a configuration"),
+            ('{"kind": "a game"}', "this JSON is not a configuration"),
             ('{"oopFlopBetStr": "50"}', "a configuration of version 1"),
             ('{"startingPot": 3}', "has no effectiveStack, ipFlopBet, ipFlopRaise"),
             (json.dumps(config(startingPot=None)), "startingPot must be a number"),
@@ -387,7 +389,7 @@ class TestHands:
         [
             ('"p3 f", "p1 cbr 2.5", "p2 cc"', '"p3 cc", "p1 cc", "p2 cc"', "and 3 are on the last"),
             ('variant = "NT"', 'variant = "FT"\nsmall_bet = 1\nbig_bet = 2', "variant FT is not"),
-            ("actions", "deeds", "can replay"),
+            ("actions", "deeds", "cannot replay"),
             (HAND, "Site Hand #1: Hold'em No Limit", "the text of a hand from a poker site"),
         ],
     )

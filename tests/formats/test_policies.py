@@ -144,7 +144,7 @@ BAD_FILES = [
     ("csv", GOOD + "J,pass,1\nJ,pass,1\n", r"policy\.csv:3: action 'pass' of infoset 'J' is given"),
     ("csv", GOOD + "J,pass,one\n", r"policy\.csv:2: 'one' is not a probability"),
     ("csv", GOOD + "J,pass\n", r"policy\.csv:2: 2 cells, but 3 columns"),
-    ("csv", GOOD + "J,pass,1\n", r"policy\.csv: the policy says nothing about infoset 'Q'"),
+    ("csv", GOOD + "J,pass,1\n", r"policy\.csv: the policy has no probabilities for infoset 'Q'"),
     ("csv", GOOD + "J,pass,0.5\n", r"policy\.csv: .*infoset 'Q'|'J' are not a distribution"),
     ("csv", "", "no column 'infoset'"),
     ("json", "{", "cannot read .*json"),
@@ -155,7 +155,7 @@ BAD_FILES = [
     (
         "json",
         '{"J": {"bet": NaN, "pass": 0}}',
-        r"policy\.json: .*'J' are not a distribution|nothing",
+        r"policy\.json: .*'J' are not a distribution|no probabilities",
     ),
     ("json", f'{{"J": {{"bet": 1{"0" * 400}}}}}', r"1000.*\.\.\. is not a probability"),
     ("npz", "not an archive", r"policy\.npz is not an \.npz file"),
@@ -223,7 +223,7 @@ def test_damaged_archives(tmp_path: Path) -> None:
     wrong: list[tuple[np.ndarray, str]] = [
         (uniform / 2, "empty sequence"),
         (np.where(uniform < 1, 0.25, 1.0), r"policy\.npz: .*infoset 'J' are not a distribution"),
-        (uniform[:-1], "the probabilities of kuhn are float64"),
+        (uniform[:-1], "the probabilities of kuhn must be float64"),
     ]
     for probability, message in wrong:
         np.savez(path, probability=probability, digest=digest)
@@ -275,7 +275,7 @@ def test_policies_move_by_label() -> None:
         Policy.uniform(compile_game("chicken")).moved_to(compile_game("stag_hunt"))
     with pytest.raises(ValueError, match="policy is for chicken, not for stag_hunt"):
         evaluate(compile_game("stag_hunt"), Policy.uniform(compile_game("chicken")))
-    with pytest.raises(ValueError, match="policy is for leduc laid out, not in chunks: compile"):
+    with pytest.raises(ValueError, match="policy is for leduc flat, not in chunks: compile"):
         evaluate(cut, policy)
     with pytest.raises(ValueError, match="another game that is called leduc: its rules or its cut"):
         evaluate(cut, Policy.uniform(compile_game("leduc", cut=1, symmetry=False)))

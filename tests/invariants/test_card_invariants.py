@@ -179,7 +179,7 @@ ROWS: list[tuple[str, Change, str]] = [
     ("C9", put("amount", 0, 0, 0, 0, to=np.nan), "an amount of group 0 is not finite"),
     ("C9", put("amount", 1, 0, 0, 0, to=np.inf), "amount of group 0 is not finite"),
     ("C9", fold_with_a_tie, "is of folds"),
-    ("C9", tie_pays, "pay, but not by its kind"),
+    ("C9", tie_pays, "pay, but its kind has no payoffs of ties"),
 ]
 
 

@@ -194,7 +194,7 @@ ROWS: list[tuple[str, Change, str]] = [
     ("K6", one_shape_more, "shape .* has no chunk"),
     ("K7", put("number_offset", 1, to=1000), "chunk 1 begins at number 1000, not"),
     ("K7", put("number_offset", -1, to=64), "the arrays end at number 64, not"),
-    ("K7", put("sequence_offset", 1, to=0), "chunk 1 has the base 0, not"),
+    ("K7", put("sequence_offset", 1, to=0), "chunk 1 has the sequence offset 0, not"),
     (
         "K8",
         put("parent_part", 1, to=2),

@@ -26,7 +26,7 @@ def test_what_is_needed_after_the_payoffs_of_a_chunk(
 ) -> None:
     """A player's regrets in it, and regrets and averages of the other player in the next one."""
     solver = Solver(compile_game("holdem", bets="50%", **SPOT), precision=precision)
-    game, kept = solver.game.chunks, solver._passes.kept
+    game, kept = solver.game.chunks, solver._passes.stored
     last, nothing = game.n_chunks - 1, [0, 0]
     for c in (-1, 0, last):
         expected = []

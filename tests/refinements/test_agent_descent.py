@@ -70,7 +70,7 @@ def test_every_infoset_is_within_a_thousandth_of_the_pot(name: str) -> None:
     game = compile_game(name)
     solution = solve(game, MMD_AGENT, iters=2000, checkpoints=[2000])
     found = conditional_regrets(game, solution.policy)
-    assert found.by_mistakes.largest <= 0.001 * 2
+    assert found.on_own_path.largest <= 0.001 * 2
     assert found.everywhere.largest <= 0.001 * 2 or name == "liars_dice"
     assert found.everywhere.mean <= 0.0003 * 2
     assert found.unreached == 0

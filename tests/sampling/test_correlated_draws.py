@@ -190,7 +190,7 @@ def test_it_is_less_exploitable_at_equal_nodes(variant: str) -> None:
 
 def test_where_it_does_not_apply() -> None:
     game = compile_game("kuhn")
-    with pytest.raises(ValueError, match="draws='golden' gives every player's traversal draws"):
+    with pytest.raises(ValueError, match="draws='golden' needs alternating updates"):
         CHANCE_SAMPLING(draws="golden", alternating=False)
     with pytest.raises(ValueError, match="draws must be one of independent, golden, not 'sobol'"):
         CHANCE_SAMPLING(draws="sobol")

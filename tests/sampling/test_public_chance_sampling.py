@@ -227,7 +227,7 @@ def test_a_deal_cannot_be_given() -> None:
     ("options", "message"),
     [
         ({"averaging": "simple"}, "one of stochastic, optimistic, not 'simple'"),
-        ({"variant": "dcfr"}, "cannot sample dcfr: it changes regrets in every iteration"),
+        ({"variant": "dcfr"}, "cannot sample dcfr: it changes all regrets in every iteration"),
         ({"prune": 1}, "prune must be True or False"),
     ],
 )

@@ -81,15 +81,15 @@ def test_a_rule_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("variant", "reason"),
     [
-        ("dcfr", "changes regrets in every iteration"),
-        ("dcfr+", "changes regrets in every iteration"),
+        ("dcfr", "changes all regrets in every iteration"),
+        ("dcfr+", "changes all regrets in every iteration"),
         ("pdcfr+", "in every iteration"),
-        ("pcfr+", "leans on the last instantaneous regret"),
+        ("pcfr+", "depends on the last instantaneous regret"),
         ("hedge", "exponential weights"),
-        ("lp", "the variant must be one of CFR, not lp"),
-        ("external_sampling", "the variant must be one of CFR, not external_sampling"),
+        ("lp", "the variant must be a variant of CFR, not lp"),
+        ("external_sampling", "the variant must be a variant of CFR, not external_sampling"),
         ("cfr++", "no algorithm 'cfr\\+\\+'"),
-        (of_ones_own("fading", fading), "changes regrets in every iteration"),
+        (of_ones_own("fading", fading), "changes all regrets in every iteration"),
     ],
     ids=str,
 )
@@ -108,8 +108,8 @@ def test_what_cannot_be_sampled(variant: Any, reason: str) -> None:
         (OUTCOME_SAMPLING, {"averaging": "linear"}, "averaging must be one of simple, stoch"),
         (CHANCE_SAMPLING, {"averaging": "simple"}, "one of stochastic, optimistic, not 'simple'"),
         (CHANCE_SAMPLING, {"prune": 1}, "prune must be True or False, not 1"),
-        (EXTERNAL_SAMPLING, {"alternating": False}, "players alternate"),
-        (ROBUST_SAMPLING, {"alternating": False}, "players alternate"),
+        (EXTERNAL_SAMPLING, {"alternating": False}, "alternating=False is possible only"),
+        (ROBUST_SAMPLING, {"alternating": False}, "alternating=False is possible only"),
         (ROBUST_SAMPLING, {"tries": 0}, "tries must be a whole number >= 1, not 0"),
         (AVERAGE_STRATEGY_SAMPLING, {"bonus": -1}, "bonus must be a number >= 0, not -1"),
     ],
@@ -196,8 +196,8 @@ def test_a_damaged_state() -> None:
     for damaged, message in (
         (state._replace(regret=state.regret[1:]), "regret is float64"),
         (state._replace(touched=state.touched * 1.0), "touched is float64"),
-        (state._replace(strategy=state.strategy * np.nan), "strategy holds a value that is not"),
-        (state._replace(generator=state.generator * 0), "generator holds zeros only"),
+        (state._replace(strategy=state.strategy * np.nan), "strategy holds a number that is not"),
+        (state._replace(generator=state.generator * 0), "generator holds only zeros"),
     ):
         with pytest.raises(ValueError, match=message):
             SampledSolver(KUHN, "external_sampling", state=damaged)

@@ -58,9 +58,13 @@ class TestAmounts:
     @pytest.mark.parametrize(
         ("game", "amount", "message"),
         [
-            (KUHN, "5 mbb", "target: kuhn does not know the unit 'mbb' of '5 mbb': give a number "),
+            (
+                KUHN,
+                "5 mbb",
+                "target: kuhn does not define the unit 'mbb' of '5 mbb': give a number ",
+            ),
             (Holdem(**SPOT), "5 mbb", "give a number with chips, %; big_blind= of the spot"),
-            (RULES, "5 euros", "holdem QsJh2h8d3c does not know the unit 'euros'"),
+            (RULES, "5 euros", "holdem QsJh2h8d3c does not define the unit 'euros'"),
             (RULES, "much", "target must be a number, or one with a unit such as '0.5%' of the"),
             (RULES, "1.2.3 chips", "target must be a number"),
         ],
@@ -80,7 +84,9 @@ class TestAmounts:
         if not refused:
             assert solve(KUHN, iters=1, memory_limit=limit).iterations == 1
             return
-        with pytest.raises(MemoryError, match=r"memory_limit='2GiB', say, changes it"):
+        with pytest.raises(
+            MemoryError, match=r"to change it, pass for example memory_limit='2GiB'"
+        ):
             solve(compile_game("leduc"), iters=1, memory_limit=limit)
 
     @pytest.mark.parametrize("limit", ["2", "2 gib", "-1GiB", "many GiB", "1e3GiB"])
@@ -218,7 +224,7 @@ class TestPolicies:
         assert compare(solution, path).distance == (0.0, 0.0)
         saved = save_policy(solution, tmp_path / "p.csv").read_text()
         assert policy.save(tmp_path / "q.csv").read_text() == saved
-        with pytest.raises(ValueError, match="of another game than leduc here: kuhn"):
+        with pytest.raises(ValueError, match="of a different game than leduc: kuhn"):
             exploitability(compile_game("leduc"), path)
 
     def test_frames(self) -> None:

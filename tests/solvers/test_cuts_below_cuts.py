@@ -22,9 +22,9 @@ from tensorcfr import PublicTreeGame, Solver, compile_game, load_game, save_game
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, PCFR_PLUS
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.evaluation.profile import profile_of
-from tensorcfr.model.branch_shares import divide, share_of, way_to
+from tensorcfr.model.branch_shares import divide, share_of, visits_to
 from tensorcfr.model.chunked_form import ChunkedForm
-from tensorcfr.solvers.scales import scales_of
+from tensorcfr.solvers.value_bounds import game_bounds
 
 
 def depth(form: ChunkedForm) -> int:
@@ -179,7 +179,7 @@ def test_the_way_to_a_chunk() -> None:
     """Down to it, then through it and all below it; the visits of other chunks are left out."""
     form = compile_game("leduc(ranks=2)", cut=(1, 2, 4)).chunks
     for chunk in range(form.n_chunks):
-        one = way_to(form, chunk)
+        one = visits_to(form, chunk)
         above = [chunk + 1]
         while above[0]:
             above.insert(0, int(form.parent_part[above[0] - 1]))
@@ -202,9 +202,9 @@ def _is_below(form: ChunkedForm, chunk: int, other: int) -> bool:
     return False
 
 
-def test_scales_bound_those_of_the_game_that_is_cut_once() -> None:
+def test_value_bounds_exceed_those_of_the_game_that_is_cut_once() -> None:
     """The bounds of the trunk's values do not depend on where the game is cut further down."""
-    once, twice = (scales_of(compile_game("leduc", cut=cut).chunks) for cut in (2, (2, 4)))
+    once, twice = (game_bounds(compile_game("leduc", cut=cut).chunks) for cut in (2, (2, 4)))
     np.testing.assert_array_equal(once.bucket[0, :6], twice.bucket[0, :6])
     assert twice.entry.min() > 0
 

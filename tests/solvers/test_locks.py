@@ -183,7 +183,7 @@ def test_leduc(symmetric: bool) -> None:
             alike[label] = lock
     locks = Locks(game, alike if symmetric else ranks)
     assert len(locks) > 20
-    assert locks.keep_symmetry is symmetric
+    assert locks.keeps_symmetry is symmetric
     solver = Solver(game, "cfr+", locks=locks)
     assert (solver.form.trunk is game.form) is not symmetric
     check(game, as_game(make_game("leduc")), "cfr+", locks, (1, 2, 5))
@@ -383,13 +383,13 @@ def test_what_is_meant() -> None:
     [
         ({"k": {"bet": 1}}, "kuhn has no infoset 'k' to lock; there are: J, "),
         ({"K": {"beet": 1}}, "infoset 'K' has no action 'beet'; did you mean 'bet'"),
-        ({"K": {"bet": 1.5}}, "infoset 'K' cannot be locked to .* no distribution"),
-        ({"K": {"bet": -0.5}}, "no distribution"),
+        ({"K": {"bet": 1.5}}, "infoset 'K' cannot be locked to .* must be at least 0 and sum to"),
+        ({"K": {"bet": -0.5}}, "probabilities must be at least 0 and sum to at most 1"),
         ({"K": {"bet": float("nan")}}, "must be a number, not nan"),
-        ({"K": {"bet": 0.5, "pass": 0.6}}, "no distribution"),
+        ({"K": {"bet": 0.5, "pass": 0.6}}, "probabilities must be at least 0 and sum to at most 1"),
         (
             {"K": {"bet": 0.5, "pass": 0.4}},
-            "all actions of infoset 'K' are locked, to 0.9 in sum and not to 1",
+            "all actions of infoset 'K' are locked, and their probabilities sum to 0.9, not to 1",
         ),
     ],
 )

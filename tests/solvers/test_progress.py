@@ -107,14 +107,14 @@ def test_the_log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPat
     with caplog.at_level(logging.INFO, "tensorcfr"):
         solve(KUHN, "cfr", iters=20, checkpoints=[10, 20])
     events = [message.partition(": ")[2].partition(";")[0] for message in caplog.messages]
-    assert events == ["begins", "checkpoint", "checkpoint", "ran the iterations asked for"]
+    assert events == ["begins", "checkpoint", "checkpoint", "finished all iterations"]
     assert all(message.startswith("kuhn by cfr(") for message in caplog.messages)
     assert "exploitability" in caplog.messages[1]
     caplog.clear()
     monkeypatch.setattr(loop, "LOG_SECONDS", -1.0)
     with caplog.at_level(logging.INFO, "tensorcfr"):
         solve(KUHN, "cfr", iters=20, checkpoints=[20])
-    assert any("goes on" in message for message in caplog.messages)
+    assert any("continues" in message for message in caplog.messages)
 
 
 def test_nothing_is_logged_unless_asked(caplog: pytest.LogCaptureFixture) -> None:

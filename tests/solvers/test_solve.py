@@ -239,7 +239,7 @@ class TestGoesOn:
             solve(LEDUC, start=part, iters=1)
         with pytest.raises(ValueError, match=r"start was solved by cfr.*, not by cfr\+"):
             solve(KUHN, "cfr+", start=part, iters=1)
-        with pytest.raises(ValueError, match="cannot go on from a solution by lp"):
+        with pytest.raises(ValueError, match="cannot continue from a solution by lp"):
             solve(KUHN, start=solve(KUHN, "lp"), iters=1)
 
     def test_naming_the_same_algorithm_is_fine(self) -> None:

@@ -19,7 +19,7 @@ from tensorcfr import Algorithm, CompiledGame, Game, Solver, compile_game
 from tensorcfr.algorithms import CFR, CFR_PLUS
 from tensorcfr.games import make_game
 from tensorcfr.rules import CardGame, Chance, Decision, Terminal
-from tensorcfr.solvers.scales import carry_up, no_scales, scales_of
+from tensorcfr.solvers.value_bounds import carry_up, game_bounds, zero_bounds
 from tensorcfr.subgames.one_chunk import SubgameSolver
 
 TOLERANCE = 1e-12
@@ -266,11 +266,11 @@ def leduc(cut: int | None) -> CompiledGame:
     return compile_game("leduc(ranks=2)", symmetry=False, cut=cut)
 
 
-def test_the_scale_of_a_bucket_bounds_its_infosets() -> None:
+def test_the_value_bound_of_a_bucket_covers_its_infosets() -> None:
     """It is the next power of two above the largest of them."""
     game = leduc(None)
-    form, bound, scale = game.form, bounds(game), scales_of(game.chunks).bucket
-    assert scale.shape == no_scales(game.chunks).bucket.shape == (1, len(form.bucket_lanes))
+    form, bound, scale = game.form, bounds(game), game_bounds(game.chunks).bucket
+    assert scale.shape == zero_bounds(game.chunks).bucket.shape == (1, len(form.bucket_lanes))
     for b, first in enumerate(form.bucket_sequence):
         largest = bound[first : first + form.bucket_actions[b] * form.bucket_lanes[b]].max()
         assert largest < scale[0, b] <= 2 * largest * (1 + 1e-12)
@@ -278,9 +278,9 @@ def test_the_scale_of_a_bucket_bounds_its_infosets() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 2])
-def test_the_scales_of_a_game_in_chunks_bound_the_same_infosets(cut: int) -> None:
+def test_the_value_bounds_of_a_game_in_chunks_cover_the_same_infosets(cut: int) -> None:
     whole, game = leduc(None), leduc(cut)
-    bound, form, scales = bounds(whole), game.chunks, scales_of(game.chunks)
+    bound, form, scales = bounds(whole), game.chunks, game_bounds(game.chunks)
     largest = np.zeros_like(scales.bucket)
     for label, infoset in whole.infoset_index.items():
         place = game.locate(label)
@@ -313,9 +313,9 @@ def test_bounds_go_up_to_the_sequence_before() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_scales_of_zero_where_nothing_is_paid() -> None:
+def test_value_bounds_of_zero_where_nothing_is_paid() -> None:
     nothing = Shuffled(Evenly(3), 0, lambda u: 0.0)
-    assert not scales_of(compile_game(nothing).chunks).bucket.any()
+    assert not game_bounds(compile_game(nothing).chunks).bucket.any()
 
 
 @pytest.mark.compiled

@@ -111,7 +111,7 @@ HEADERS: list[tuple[Spoil, str]] = [
     (put("locks", {"X": {"bet": 1.0}}), "kuhn has no infoset 'X' to lock"),
     (put("algorithm", "cfr"), "header.algorithm is not an object"),
     (put("algorithm", "name", "cfr99"), "there is no algorithm 'cfr99'"),
-    (put("algorithm", "name", 5), "header.algorithm is not an algorithm: an algorithm is a name"),
+    (put("algorithm", "name", 5), "header.algorithm is not an algorithm: algorithm must be a name"),
     (drop("algorithm", "rule"), "header.algorithm lacks the key 'rule'"),
     (put("algorithm", "colour", "red"), "header.algorithm has the unknown key 'colour'"),
     (put("algorithm", "alternating", 1), "cfr+: alternating must be True or False, not 1"),
@@ -135,13 +135,13 @@ def test_a_spoiled_header_is_refused(
 SWEPT: list[tuple[Spoil, str]] = [
     (change("solution/policy", 1, 0.75), "array 'solution/policy': the probabilities of infoset"),
     (change("solution/policy", 0, 0.5), "array 'solution/policy': the empty sequences have"),
-    (change("solution/policy", 1, np.nan), "nan in a policy is not a probability"),
-    (change("solution/best", 3, -0.25), "-0.25 in a policy is not a probability"),
+    (change("solution/policy", 1, np.nan), "a policy contains nan, which is not a probability"),
+    (change("solution/best", 3, -0.25), "a policy contains -0.25, which is not a probability"),
     (change("solution/strategy", 2, 0.9), "the solver's strategy: the probabilities of infoset"),
     (change("solution/strategy", 2, -1.0), "the solver's strategy: -1.0 is not a probability"),
     (change("solution/reach", 2, 7e103), "the solver's reach[2] is 7e+103, but the strategy"),
     (change("solution/cumulative", 2, -1.0), "the solver's cumulative[2] is -1.0"),
-    (change("solution/regret", 2, np.inf), "regret holds a value that is not finite"),
+    (change("solution/regret", 2, np.inf), "regret holds a number that is not finite"),
     (
         lambda header, arrays: arrays.update({"solution/reach": arrays["solution/reach"][:-1]}),
         "reach is float64 (25,); for kuhn and the rule",
@@ -158,8 +158,8 @@ SAMPLED: list[tuple[Spoil, str]] = [
     (change("solution/strategy", 2, 0.9), "the solver's strategy: the probabilities of infoset"),
     (change("solution/last", 2, -1.0), "the solver's last holds -1.0, but it is a count"),
     (change("solution/touched", 1, 10**9), "more decision nodes than nodes"),
-    (change("solution/generator", slice(None), 0), "generator holds zeros only"),
-    (change("solution/baseline", (0, 3), np.nan), "baseline holds a value that is not finite"),
+    (change("solution/generator", slice(None), 0), "generator holds only zeros"),
+    (change("solution/baseline", (0, 3), np.nan), "baseline holds a number that is not finite"),
 ]
 
 
@@ -260,8 +260,8 @@ def test_values_that_are_not_computed_again_are_marked(
     forged = Solution.load(spoiled(source, tmp_path / "bad.npz", put("values", [99.0, -99.0])))
     assert forged.value == (99.0, -99.0)
     assert not forged.evaluation_is_checked
-    assert ", as the file says" in forged.summary()
-    assert ", as the file says" not in solve(compile_game("kuhn"), iters=1).summary()
+    assert ", as stored in the file" in forged.summary()
+    assert ", as stored in the file" not in solve(compile_game("kuhn"), iters=1).summary()
 
 
 @pytest.mark.parametrize("count", [-1, (1 << 62) + 1, (1 << 63) - 1])

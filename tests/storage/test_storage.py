@@ -221,7 +221,7 @@ def test_compressed_members_are_refused(kuhn: FlatGame, tmp_path: Path) -> None:
         (
             "'<f8'",
             "'>f8'",
-            r"value\.npy' is in foreign byte order \(>f8\)",
+            r"value\.npy' has foreign byte order \(>f8\)",
         ),
         ("'<f8'", "'|O8'", "is of dtype O with 1 dimensions"),
         ("'<f8'", "'<f1'", "is not a plain array"),

@@ -376,7 +376,7 @@ def test_blueprints_that_do_not_fit(interpreted: None) -> None:
     leduc, other = compile_game(LeducOfCards()), compile_game(NoSecondRaise(2.0), symmetry=False)
     uniform = Policy.uniform
     with pytest.raises(
-        ValueError, match=r"pays otherwise than LeducOfCards here after 'call call J"
+        ValueError, match=r"pays differently than LeducOfCards here after 'call call J"
     ):
         resolve(leduc, uniform(other), "call call Js")
     spot, wide = Holdem(pot=10, **SMALL), Holdem(pot=10, **SMALL | {"ranges": ("AA", "KK")})

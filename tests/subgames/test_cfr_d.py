@@ -297,7 +297,7 @@ def test_refusals() -> None:
         solve(KUHN, iters=1, warm_start=solve(KUHN, CFR_D, iters=1))
     with pytest.raises(ValueError, match="subgame_iterations must be"):
         CFR_D(subgame_iterations=0)
-    with pytest.raises(ValueError, match="variant must keep regrets alone"):
+    with pytest.raises(ValueError, match="variant must store only regrets"):
         CFR_D(variant="paced-cfr+")
     with pytest.raises(TypeError, match="has no option 'iterations'"):
         CFR_D(iterations=3)

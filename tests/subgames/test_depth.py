@@ -145,7 +145,7 @@ def test_expected_payoffs_count_cards_that_are_dealt() -> None:
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(ValueError, match="continuations are for subgames that end early"):
+    with pytest.raises(ValueError, match="continuations needs depth_limit"):
         resolve(KUHN, BLUEPRINT, "p", continuations=[BLUEPRINT])
     with pytest.raises(ValueError, match="depth_limit must be a whole number >= 1, not 0"):
         resolve(KUHN, BLUEPRINT, "p", depth_limit=0)

@@ -159,7 +159,7 @@ def test_refusals() -> None:
         solve(small.game, start=small, iters=1)
     with pytest.raises(ValueError, match="no chunks to forget"):
         forget_subgames(solve(compile_game("kuhn"), "cfr", iters=1))
-    with pytest.raises(ValueError, match="must keep regrets alone"):
+    with pytest.raises(ValueError, match="must store only regrets"):
         forget_subgames(solve(small.game, "paced-cfr+", iters=1))
     label = next(iter(small.policy))
     action = next(iter(small.policy[label]))

@@ -533,12 +533,12 @@ def test_a_blueprint_of_another_game_is_refused() -> None:
     with pytest.raises(ValueError, match=r"has another action, 'raise', than .* after 'raise'"):
         resolve(capped, Policy.uniform(leduc), "r")
     dearer = compile_game(Dearer())
-    with pytest.raises(ValueError, match="pays otherwise than kuhn here after 'bet bet'"):
+    with pytest.raises(ValueError, match="pays differently than kuhn here after 'bet bet'"):
         resolve(kuhn, Policy.uniform(dearer), "bet")
     on_purpose = Policy.uniform(dearer).to_dict()
     assert resolve(kuhn, on_purpose, "bet", algorithm="lp").subgames
     never = {label: {"pass": 1.0} for label in kuhn.infoset_labels}
-    with pytest.raises(ValueError, match="never goes to"):
+    with pytest.raises(ValueError, match="never reaches"):
         resolve(kuhn, never, "bet", player=0)
     with pytest.raises(ValueError, match="method must be one of"):
         resolve(leduc, Policy.uniform(leduc), "cr", method="safe")

@@ -538,13 +538,14 @@ ROWS = [
     Bad(
         "L5",
         names(edges=(*map(str, range(8)), "liar 8")),
-        "two infosets may have the same label: the public step 'liar 8' has a space",
+        "two infosets may have the same label: the public step 'liar 8' contains a space",
         "lazy",
     ),
     Bad(
         "L5",
         names(node_labels=("root", " 1x1") + (None,) * 509),
-        "two infosets may have the same label: the public label ' 1x1' is like one of steps",
+        "two infosets may have the same label: the public label ' 1x1' looks like labels of steps, "
+        "which begin with a space",
         "lazy",
     ),
     Bad(

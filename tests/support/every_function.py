@@ -223,7 +223,7 @@ def _head_to_head(case: Case) -> Any:
 
 def _conditional(case: Case) -> Any:
     found = conditional_regrets(case.game, case.policy)
-    spreads = found.everywhere, found.by_mistakes
+    spreads = found.everywhere, found.on_own_path
     return [found.unreached, [[one.largest, one.mean, one.infosets] for one in spreads]]
 
 

@@ -852,14 +852,14 @@ def refused_solve(name: str, way_name: str) -> Refused | None:
     way, kind = SOLVE[way_name], GAMES[name].kind
     whole = way.cut is False or name == "river"
     if whole and not way.uncompiled and way.kind == "passes":
-        remedy = ": compile_game" if way.cut is False else ", and .* has nothing to cut"
+        remedy = "; compile it with cut=True" if way.cut is False else ", and .* has nothing to cut"
         if way.precision == "int16":
-            return Refused(ValueError, f"takes int16 for games in chunks alone{remedy}")
+            return Refused(ValueError, f"takes int16 only for games in chunks{remedy}")
         if way.files or way.workers:
             words = "is for variants that pass over .* games in chunks"
             return Refused(ValueError, f"{words}{remedy}")
     if way.uncompiled and way.kind == "passes":
-        return Refused(ValueError, "takes a compiled game")
+        return Refused(ValueError, "needs a compiled game")
     if way.cut and kind == "histories":
         return Refused(
             ValueError, "only games of two can be cut|cannot cut .*: cut= needs private hands"

@@ -58,10 +58,10 @@ def test_solve_takes_rules() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
-        (("kuhn",), {}, "takes a compiled game: compile_game"),
-        (("kuhn", "cfr+"), {}, "takes a compiled game: compile_game"),
-        (("kuhn", "chance_sampling"), {}, "takes a compiled game: compile_game"),
-        (("kuhn", "lp"), {}, "takes a compiled game: compile_game"),
+        (("kuhn",), {}, "needs a compiled game: compile kuhn with compile_game"),
+        (("kuhn", "cfr+"), {}, "needs a compiled game: compile kuhn with compile_game"),
+        (("kuhn", "chance_sampling"), {}, "needs a compiled game: compile kuhn with compile_game"),
+        (("kuhn", "lp"), {}, "needs a compiled game: compile kuhn with compile_game"),
         (("kuhn", "auto"), {}, "auto chooses for compiled games"),
         (("kuhn", "external_sampling"), {"target": 0.1}, "target needs exploitabilities"),
         (("kuhn", "external_sampling"), {"keep_best": True}, "keep_best needs exploitabilities"),
@@ -170,7 +170,7 @@ def test_rules_of_your_own_that_are_called_like_a_built_in_game(tmp_path: Path) 
         ("label_ends", lambda a: a[::-1].copy(), "does not rise"),
         ("labels", lambda a: a | 0x80, "not UTF-8"),
         ("labels", lambda a: a * 0 + 65, "twice"),
-        ("generator", lambda a: a * 0, "zeros only"),
+        ("generator", lambda a: a * 0, "only zeros"),
     ],
 )
 def test_a_damaged_state_is_refused(
@@ -203,7 +203,7 @@ def test_policies_of_rules_are_tables_and_files(format: str, tmp_path: Path) -> 
     few = solve("leduc(ranks=2)", "outcome_sampling", iters=5, seed=1).policy
     assert policy_table(few).to_dict() == few.to_dict()
     assert len(policy_table(few)) == sum(map(len, few.values())) < 300
-    with pytest.raises(ValueError, match="says nothing about infoset"):
+    with pytest.raises(ValueError, match="has no probabilities for infoset"):
         read_policy(compile_game("leduc(ranks=2)"), save_policy(few, tmp_path / f"few.{format}"))
     with pytest.raises(ValueError, match=r"few\.npz: leduc\(ranks=2\) is not compiled"):
         save_policy(few, tmp_path / "few.npz")

@@ -415,7 +415,7 @@ class TestDesk:
         session = Session(solved("kuhn"))
         for locks, iterations, message in (
             ({"Z": {"bet": 1}}, 10, "no infoset 'Z'"),
-            ({"K": {"bet": 2}}, 10, "no distribution"),
+            ({"K": {"bet": 2}}, 10, "sum to at most 1"),
             ({"K": 1}, 10, "lock of 'K'"),
             ([], 10, "must be a mapping"),
             ({}, 0, "iterations must be"),

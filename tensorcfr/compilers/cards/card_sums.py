@@ -426,8 +426,8 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
                 deals.append(node.cards)
             if node.cards != deals[rounds[k]] or node.cards < 1:
                 raise GameError(
-                    f"{name}: after {_line(k, parent, step)} {node.cards} cards are dealt, and in "
-                    f"other lines {deals[rounds[k]]}"
+                    f"{name}: after {_line(k, parent, step)} {node.cards} cards are dealt, "
+                    f"but {deals[rounds[k]]} in other lines"
                 )
             for cards in rules.boards or () if not rounds[k] else ():
                 if len(cards) != node.cards:

@@ -67,7 +67,7 @@ def check_cut(rules: PublicTreeGame, compilation: Compilation) -> None:
 
 
 def is_cut(rules: PublicTreeGame, read: Read, compilation: Compilation) -> bool:
-    """Decide whether a game is laid out in chunks."""
+    """Decide whether a game is cut into chunks."""
     if compilation.cut is False or rules.n_players != 2:
         return False
     # A game without an end is unfolded, so that its error gives the number of histories.

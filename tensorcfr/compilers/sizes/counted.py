@@ -74,7 +74,7 @@ def size_of_public_states(rules: PublicTreeGame, compilation: Compilation) -> Ga
     states = public_tree_reader.read_states(rules, compilation)
     graph, _, _ = public_tree_reader.graph_of(rules, states, prior)
     if leads_back(graph):
-        raise GameError(f"{name}: a public state can be reached from itself, does the game end?")
+        raise GameError(f"{name}: a public state can be reached from itself; does the game end?")
     # Count in Python integers, because the number of histories may overflow 64 bits.
     ways = state_multiplicity(graph, object)
     counts, sequences = counts_of(graph, ways), acting_hands(graph) * graph.fan

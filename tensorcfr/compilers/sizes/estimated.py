@@ -33,7 +33,7 @@ PASSES = (100, 400)
 """Minimum and maximum number of passes of the estimator."""
 PRECISE = 0.01
 """Relative standard error at which the estimator stops."""
-NEW = 0.1
+MAX_SINGLETONS = 0.1
 """Largest share of infosets seen only once among a stratum's samples.  Beyond it, the upper end of
 the interval is the number of nodes."""
 MOST_FOUND = 1e140
@@ -292,7 +292,7 @@ def _pass(
         if time.perf_counter() > deadline or totals.max() > MOST_FOUND:
             return totals, weighted, False
         level = below
-    raise GameError(f"a history has more than {DEEPEST:,} steps, does the game end?")
+    raise GameError(f"a history has more than {DEEPEST:,} steps; does the game end?")
 
 
 def _infosets(passes: list[Weighted]) -> tuple[float, float, float]:
@@ -328,7 +328,7 @@ def _infosets(passes: list[Weighted]) -> tuple[float, float, float]:
         estimated, width = seen + unseen, 1.96 * math.sqrt(variance)
         total[0] += min(estimated, most)
         total[1] += min(max(float(seen), estimated - width), most)
-        total[2] += min(estimated + width, most) if once <= NEW * drawn else most
+        total[2] += min(estimated + width, most) if once <= MAX_SINGLETONS * drawn else most
     # Infosets with nodes in several strata were counted once in each, so scale the sums by the
     # share of distinct ones.
     labels = {(stratum[1], label) for stratum, counts in times.items() for label in counts}

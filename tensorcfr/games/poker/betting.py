@@ -143,14 +143,14 @@ class LimitBetting(Betting):
 
     bets: tuple[int, ...]
     """Amount of a bet and of every raise, by street."""
-    raises: tuple[int, ...]
+    max_raises: tuple[int, ...]
     """Largest number of bets and raises, by street."""
 
     def actions(self, state: StreetState) -> tuple[str, ...]:
         """Return the legal actions; a player may fold only against a bet."""
         faces_bet = state.street_put[state.player] < max(state.street_put)
         actions = (FOLD, CALL) if faces_bet else (CHECK,)
-        if state.bets >= self.raises[state.street]:
+        if state.bets >= self.max_raises[state.street]:
             return actions
         # A blind counts as a bet, so the big blind raises after the small blind has called.
         blind = state.street == 0 and self.posted[0] != self.posted[1]
@@ -193,7 +193,7 @@ class SizedBetting(Betting):
     """Smallest difference between a raise and the bet before it."""
     limps: bool = True
     """True if a blind may be called."""
-    most_raises: float = math.inf
+    max_raises: float = math.inf
     """Largest number of bets and raises on a street; blinds do not count."""
 
     def root(self) -> StreetState:
@@ -303,7 +303,7 @@ class SizedBetting(Betting):
     def _amounts(self, state: StreetState, current_bet: int, all_in: int) -> set[int]:
         """Return the amounts of bets or raises that follow from the sizes."""
         player, street = state.player, state.street
-        if state.bets >= self.most_raises:
+        if state.bets >= self.max_raises:
             return set()
         pot, top = self._pot(state, current_bet), self._top(state, current_bet, all_in)
         if current_bet:
@@ -314,7 +314,7 @@ class SizedBetting(Betting):
         wanted = {
             all_in if size.kind == "all-in" else self._amount(size, state, current_bet, all_in, pot)
             for size in sizes
-            if state.bets <= size.bets
+            if state.bets <= size.max_raises
         }
         if all_in <= current_bet + _round(self.add_allin * pot) and top == all_in:
             wanted.add(all_in)

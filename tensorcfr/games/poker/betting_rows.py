@@ -241,7 +241,7 @@ class BettingRows:
         )
         wanted[adds, -1] = decisions.all_in[adds]
         for k, size in enumerate(sizes):
-            allowed = decisions.bets <= size.bets
+            allowed = decisions.bets <= size.max_raises
             wanted[allowed, k] = self._amounts_of_size(street, size, decisions)[allowed]
         # A raise is at least as large as the last one, unless the limit or the stack is smaller.
         smallest_raise = np.minimum(

@@ -34,7 +34,7 @@ class BetSize(NamedTuple):
     """Share, multiple, chips, or number of streets of a geometric size (0: all that are left)."""
     limit: float = math.inf
     """Largest share of the pot of a geometric size."""
-    bets: float = math.inf
+    max_raises: float = math.inf
     """Largest number of raises on a street."""
 
 
@@ -65,7 +65,7 @@ def read_sizes(text: str, what: str, *, raises: bool) -> tuple[BetSize, ...]:
         return ()
     for part, place in pieces(text, what, "60%,a"):
         size = _size(part.lower(), place)
-        if not raises and (size.kind in ("times", "least") or size.bets != math.inf):
+        if not raises and (size.kind in ("times", "least") or size.max_raises != math.inf):
             raise ValueError(f"{place} is for raises only")
         sizes.append(size)
     return tuple(sizes)
@@ -83,14 +83,14 @@ def _size(text: str, place: str) -> BetSize:
             "min, a"
         )
     groups = (*match.groups(), cap[1] if cap else None)
-    *numbers, bets = [float(group) if group else None for group in groups]
-    if any(number == 0.0 for number in (*numbers, bets)):
+    *numbers, max_raises = [float(group) if group else None for group in groups]
+    if any(number == 0.0 for number in (*numbers, max_raises)):
         raise ValueError(f"{place}: a size must be above 0")
-    if any(number is not None and number > LARGEST for number in (*numbers, bets)):
+    if any(number is not None and number > LARGEST for number in (*numbers, max_raises)):
         raise ValueError(f"{place}: a number in a size is at most {LARGEST:,.0f}")
     first, second = (*numbers, None, None)[:2]
     number, limit = first or 0.0, math.inf if second is None else second / 100.0
     if kind == "times" and number <= 1.0:
         raise ValueError(f"{place}: a raise must be to more than 1x the bet faced")
     share = number / 100.0 if kind == "pot" else number
-    return BetSize(kind, share, limit, math.inf if bets is None else bets)
+    return BetSize(kind, share, limit, math.inf if max_raises is None else max_raises)

@@ -1,4 +1,4 @@
-"""Upper bounds of counterfactual values, from the payoffs alone, by which ties are decided.
+"""Value bounds: upper bounds of counterfactual values, from the payoffs alone, to decide ties.
 
 The counterfactual value of an action is a sum, over terminals, of chance probability times utility
 times the reaches of the opponents.  Where large payoffs cancel in it, the rounding error has the
@@ -21,7 +21,7 @@ from ..model.chunked_form import ChunkedForm, most_buckets
 from ..payoff import magnitudes
 
 
-class Scales(NamedTuple):
+class ValueBounds(NamedTuple):
     """Upper bounds of the absolute counterfactual values in a game, and of their terms."""
 
     bucket: np.ndarray
@@ -32,30 +32,30 @@ class Scales(NamedTuple):
     """float64 (entries of all chunks,): bound for the value of each entry."""
 
 
-def no_scales(form: ChunkedForm) -> Scales:
-    """Create scales of 0, which single precision uses; see :mod:`tensorcfr.kernels.ties`."""
+def zero_bounds(form: ChunkedForm) -> ValueBounds:
+    """Create bounds of 0, which single precision uses; see :mod:`tensorcfr.kernels.ties`."""
     shapes = 0 if form.shapes is None else form.shapes.n_shapes
     entries = int(form.entry_offset.max(initial=0))
-    return Scales(np.zeros((1 + shapes, most_buckets(form))), np.zeros(entries))
+    return ValueBounds(np.zeros((1 + shapes, most_buckets(form))), np.zeros(entries))
 
 
-def bucket_scales(form: ChunkedForm, dtype: np.dtype) -> np.ndarray:
-    """Compute the scales of the buckets for arrays of some dtype; they are 0 except for float64.
+def bucket_bounds(form: ChunkedForm, dtype: np.dtype) -> np.ndarray:
+    """Compute the bounds of the buckets for arrays of some dtype; they are 0 except for float64.
 
     They are computed before the solver allocates its arrays, which take more memory than this.
 
     Returns:
         float64 (1 + shapes, most buckets).
     """
-    return (scales_of if dtype == np.float64 else no_scales)(form).bucket
+    return (game_bounds if dtype == np.float64 else zero_bounds)(form).bucket
 
 
-def scales_of(form: ChunkedForm) -> Scales:
-    """Compute the scales of a game.
+def game_bounds(form: ChunkedForm) -> ValueBounds:
+    """Compute the bounds of a game.
 
     It takes about as long as an iteration of the trunk and of one chunk of each shape.
     """
-    scales = no_scales(form)
+    bounds = zero_bounds(form)
     by_shape = np.argsort(form.shape, kind="stable")
     is_leaf = form.scratch_offset[by_shape] == 0  # Leaves of the chunk tree.
     of_shape = -1
@@ -65,21 +65,23 @@ def scales_of(form: ChunkedForm) -> Scales:
         if form.shape[c] != of_shape:
             of_shape = int(form.shape[c])
             shape = shape_form(form.shapes, of_shape)
-            bound = bounds_of(shape)
-            put_scales(shape, bound, scales.bucket[1 + of_shape])
-        _put_entries(form, c, bound, scales.entry)
+            bound = sequence_bounds(shape)
+            put_bucket_bounds(shape, bound, bounds.bucket[1 + of_shape])
+        _put_entries(form, c, bound, bounds.entry)
     # Chunks with children run from the last to the first, because their children come after them.
     for c in np.sort(by_shape[~is_leaf])[::-1].tolist():
         of_shape = int(form.shape[c])
         shape = shape_form(form.shapes, of_shape)
-        bound = _bounds_above(form, shape, c + 1, scales.entry)
-        put_scales(shape, bound, scales.bucket[1 + of_shape])
-        _put_entries(form, c, bound, scales.entry)
+        bound = _bounds_above(form, shape, c + 1, bounds.entry)
+        put_bucket_bounds(shape, bound, bounds.bucket[1 + of_shape])
+        _put_entries(form, c, bound, bounds.entry)
     if len(form.trunk.bucket_lanes):
         # Otherwise nobody acts in the trunk, as in a cluster worker's share of a game, and it pays
         # nothing.
-        put_scales(form.trunk, _bounds_above(form, form.trunk, 0, scales.entry), scales.bucket[0])
-    return scales
+        put_bucket_bounds(
+            form.trunk, _bounds_above(form, form.trunk, 0, bounds.entry), bounds.bucket[0]
+        )
+    return bounds
 
 
 def _put_entries(form: ChunkedForm, c: int, bound: np.ndarray, entry: np.ndarray) -> None:
@@ -92,7 +94,7 @@ def _put_entries(form: ChunkedForm, c: int, bound: np.ndarray, entry: np.ndarray
 def _bounds_above(
     form: ChunkedForm, part_form: SequenceForm, part: int, entry: np.ndarray
 ) -> np.ndarray:
-    """Compute :func:`bounds_of` for a part with chunks below it, given the bounds of their
+    """Compute :func:`sequence_bounds` for a part with chunks below it, given the bounds of their
     entries."""
     bound = np.zeros(part_form.n_sequences)
     for c, player in product(
@@ -101,10 +103,10 @@ def _bounds_above(
         begin, end = form.entry_offset[c, player : player + 2].tolist()
         np.add.at(bound, form.entries(c, player), entry[begin:end])
     carry_up(part_form, bound)
-    return bounds_of(part_form) + bound
+    return sequence_bounds(part_form) + bound
 
 
-def bounds_of(form: SequenceForm) -> np.ndarray:
+def sequence_bounds(form: SequenceForm) -> np.ndarray:
     """Compute upper bounds of the absolute counterfactual values if opponents reach everything.
 
     Returns:
@@ -131,15 +133,16 @@ def carry_up(form: SequenceForm, bound: np.ndarray) -> None:
         np.add.at(bound, form.infoset_parent[infoset : infoset + lanes], best)
 
 
-def put_scales(form: SequenceForm, bound: np.ndarray, scale: np.ndarray) -> None:
-    """Compute the scales of buckets.
+def put_bucket_bounds(form: SequenceForm, bound: np.ndarray, bucket: np.ndarray) -> None:
+    """Compute the bounds of buckets.
 
     Args:
         form: The game, or a part of it.
         bound: float64 (sequences,): bounds of counterfactual values.
-        scale: float64 (most buckets,): modified in place; larger numbers in it stay.
+        bucket: float64 (most buckets,): bounds of the buckets, modified in place; larger numbers
+            stay.
     """
     buckets = zip(form.bucket_sequence, form.bucket_actions * form.bucket_lanes, strict=True)
     for b, (first, count) in enumerate(buckets):
         most = bound[first : first + count].max(initial=0.0)
-        scale[b] = max(scale[b], np.ldexp(1.0, np.frexp(most)[1]) if most > 0.0 else 0.0)
+        bucket[b] = max(bucket[b], np.ldexp(1.0, np.frexp(most)[1]) if most > 0.0 else 0.0)
