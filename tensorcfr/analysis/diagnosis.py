@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -267,10 +267,8 @@ def diagnose(
     game: Flat,
     numbers: Any,
     *,
-    iterations: Annotated[int | None, Whole(1, None)] = None,
-    numbers_are: Annotated[
-        Numbers, OneOf(("auto", "strategies", "last", "regrets"))
-    ] = "auto",
+    iteration: Annotated[int | None, Whole(1)] = None,
+    numbers_are: Annotated[Numbers, OneOf(get_args(Numbers))] = "auto",
     actions: Sequence[str] | None = None,
 ) -> Diagnosis:
     """Compare the numbers that another program prints with CFR, and name the mistake, if any.
@@ -281,7 +279,7 @@ def diagnose(
 
     >>> from tensorcfr import compile_game
     >>> table = {"J": [0.9, 0.1], "Q": [1, 0], "K": [0.4, 0.6]}
-    >>> diagnose(compile_game("kuhn"), table, iterations=10).departure.infoset
+    >>> diagnose(compile_game("kuhn"), table, iteration=10).departure.infoset
     'J'
 
     Args:
@@ -291,7 +289,7 @@ def diagnose(
             iterations 1, 2, ...; a text as programs print it; or the path of such a text.  Labels
             are those of the game or of OpenSpiel, or a card and the actions, such as ``"0[0, 1]"``
             and ``"KCB"``.
-        iterations: Iteration of numbers that come without one.
+        iteration: Iteration of numbers that come without one.
         numbers_are: ``"strategies"`` are averages, ``"last"`` strategies of the last iteration,
             ``"regrets"`` cumulative regrets in any scale.  ``"auto"`` decides by the numbers.
         actions: Actions in the order of the program's numbers; by default the order of the game,
@@ -312,7 +310,7 @@ def diagnose(
     tree = LoopTree(game)
     if isinstance(numbers, str) and "\n" not in numbers and Path(numbers).is_file():
         numbers = Path(numbers)
-    printed = read_numbers(tree, numbers, iterations, actions)
+    printed = read_numbers(tree, numbers, iteration, actions)
     kind = numbers_are
     if kind == "auto":
         kind = "strategies" if printed.are_strategies else "regrets"
@@ -333,7 +331,9 @@ def diagnose(
             twin = found[0] if found else None
             departure = search.departure(twin)
         if not found:
-            note = _compare_with_sampling(game, printed, kind, evaluation.exploitability)
+            note = search.remark_on_columns() or _compare_with_sampling(
+                game, printed, kind, evaluation.exploitability
+            )
     else:
         first = max(MAX_VISITS // game.n_histories - 1, 0)
         note = (
@@ -378,11 +378,28 @@ class _Search:
 
     def run(self) -> list[_Match]:
         """Return the loops that print the numbers, the likeliest first."""
-        for stage in ([((), settings) for settings in CORRECT], [((n,), s) for n, s in mistaken_loops()]):
-            found = [match for names, settings in stage for match in self._matches(names, settings)]
-            if found:
-                return sorted(found, key=lambda match: match.cost)
-        return []
+        return self._run_all([((), settings) for settings in CORRECT]) or self._run_all(
+            [((name,), settings) for name, settings in mistaken_loops()]
+        )
+
+    def _run_all(self, loops: Sequence[tuple[tuple[str, ...], LoopSettings]]) -> list[_Match]:
+        found = [match for names, settings in loops for match in self._matches(names, settings)]
+        return sorted(found, key=lambda match: match.cost)
+
+    def remark_on_columns(self) -> str:
+        """Return a remark if the numbers are those of CFR with the actions in reverse order."""
+        order = np.concatenate(
+            [np.arange(numbers.stop - 1, numbers.start - 1, -1) for numbers in self.tree.slices]
+        )
+        reverse = {t: row[order] for t, row in self.checkpoints.items()}
+        search = _Search(self.tree, reverse, self.tolerance, self.kind)
+        found = search._run_all([((), settings) for settings in CORRECT])
+        if not found or found[0].mistakes:
+            return ""
+        return (
+            f"With the numbers of each infoset in reverse order, they are those of "
+            f"{_describe(found[0], self.kind)}. Pass actions= in the order of the program."
+        )
 
     def _outputs(self, loop: PlainLoop) -> np.ndarray:
         """Return all numbers that a loop may print, float64 (outputs, numbers)."""

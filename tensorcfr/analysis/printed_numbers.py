@@ -60,14 +60,14 @@ class PrintedNumbers:
 
 
 def read_numbers(
-    tree: LoopTree, source: Any, iterations: int | None, actions: Sequence[str] | None
+    tree: LoopTree, source: Any, iteration: int | None, actions: Sequence[str] | None
 ) -> PrintedNumbers:
     """Read the numbers of another program.
 
     Args:
         tree: The tree of the game.
         source: As for :func:`tensorcfr.analysis.diagnose`.
-        iterations: Iteration of numbers that come without one.
+        iteration: Iteration of numbers that come without one.
         actions: Actions in the order of the program's numbers.
 
     Raises:
@@ -79,9 +79,9 @@ def read_numbers(
         source = source.read_text("utf-8")
     tables, columns = _tables_of_text(source) if isinstance(source, str) else (_tables(source), None)
     if set(tables) == {None}:
-        if iterations is None:
-            raise ValueError("iterations is missing: after how many iterations were these numbers printed?")
-        tables = {iterations: tables[None]}
+        if iteration is None:
+            raise ValueError("iteration is missing: after which iteration were the numbers printed?")
+        tables = {iteration: tables[None]}
     elif None in tables:
         raise ValueError("some numbers come before the first line with an iteration, such as 'iteration 1'")
     if not tables or not all(tables.values()):
