@@ -79,7 +79,9 @@ def check(exercise: str, answer: Callable[..., Any]) -> str:
         ValueError: There is no such exercise.
     """
     if exercise not in CASES:
-        raise ValueError(f"there is no exercise {brief(exercise)}; {suggest(str(exercise), list(CASES))}")
+        raise ValueError(
+            f"there is no exercise {brief(exercise)}; {suggest(str(exercise), list(CASES))}"
+        )
     cases = list(CASES[exercise]())
     answers = [answer(*case.arguments) for case in cases]
     if any(found is None or found is Ellipsis for found in answers):
@@ -167,7 +169,11 @@ def _strategies() -> list[np.ndarray]:
 
 
 def _regret_matching() -> Iterator[Case]:
-    for regret in ([[3.0, 1.0], [2.0, -1.0]], [[-1.0, -3.0], [0.0, 0.0]], [[-2.0, 0.5], [1.0, 1.0]]):
+    for regret in (
+        [[3.0, 1.0], [2.0, -1.0]],
+        [[-1.0, -3.0], [0.0, 0.0]],
+        [[-2.0, 0.5], [1.0, 1.0]],
+    ):
         given = np.array(regret)
         positive = np.maximum(given, 0.0)
         total = positive.sum(axis=1, keepdims=True)
@@ -176,9 +182,7 @@ def _regret_matching() -> Iterator[Case]:
             mistakes = {
                 "negative regrets have no part in it: take max(regret, 0) first.": given
                 / given.sum(axis=1, keepdims=True),
-                "the size of a negative regret does not count: take max(regret, 0), not abs.": np.abs(
-                    given
-                )
+                "negative regrets do not count: take max(regret, 0), not abs.": np.abs(given)
                 / np.abs(given).sum(axis=1, keepdims=True),
                 "without a positive regret, play uniformly.": positive / safe,
                 "positive regrets are not divided by their sum.": positive,
@@ -261,7 +265,8 @@ def _regrets() -> Iterator[Case]:
                 strategy, lambda found: found.reach[:, [1, 0]]
             ),
             "the player's own reach is in the weight.": _regrets_by(
-                strategy, lambda found: np.repeat(found.reach.prod(axis=1, keepdims=True), 2, axis=1)
+                strategy,
+                lambda found: np.repeat(found.reach.prod(axis=1, keepdims=True), 2, axis=1),
             ),
             "the sign is reversed: the value after the action minus the value before it.": (
                 -solver_regret
@@ -281,7 +286,8 @@ def _strategy_sums() -> Iterator[Case]:
             others[infoset] += found.counterfactual_reach[node, player]
             count[infoset] += 1
         mistakes = {
-            "the weight is the player's own reach, not the counterfactual reach.": others * strategy,
+            "the weight is the player's own reach, not the counterfactual reach.": others
+            * strategy,
             "the strategy is weighted by the player's own reach.": strategy,
             "an infoset has several histories, all with the same own reach: add it once.": (
                 count * own * strategy
@@ -329,7 +335,11 @@ def _best_response() -> Iterator[Case]:
 def _sampled_regrets() -> Iterator[Case]:
     """Cases of one deal each; the mean over deals is the regret of CFR."""
     tree = game().tree
-    deals = [n for n in range(tree.n_nodes) if tree.player[n] >= 0 and tree.player[tree.parent[n]] == CHANCE]
+    deals = [
+        n
+        for n in range(tree.n_nodes)
+        if tree.player[n] >= 0 and tree.player[tree.parent[n]] == CHANCE
+    ]
     strategy = _strategies()[0]
     for deal in deals:
         below = np.zeros(tree.n_nodes, bool)
@@ -368,8 +378,14 @@ def _theorem() -> Iterator[Case]:
             mean = evaluate(game(), _policy(np.mean(played, axis=0))).nash_conv
             mistakes = {
                 "the regrets are sums over the iterations: divide by T.": (left * t, right),
-                "the right side is the sum of both players' gains, not half of it.": (left, right / 2),
-                "the average strategy weights each strategy by the player's own reach.": (mean, mean),
+                "the right side is the sum of both players' gains, not half of it.": (
+                    left,
+                    right / 2,
+                ),
+                "the average strategy weights each strategy by the player's own reach.": (
+                    mean,
+                    mean,
+                ),
             }
             yield Case((game().tree, [s.copy() for s in played]), np.array([left, right]), mistakes)
 

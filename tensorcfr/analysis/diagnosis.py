@@ -1,9 +1,10 @@
-"""Numbers of another CFR program next to CFR: the first difference, and the mistake that makes it."""
+"""Diagnosis of other CFR programs by their numbers: the first difference from CFR, the mistake."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -29,7 +30,9 @@ from .plain_loops import (
 from .printed_numbers import PrintedNumbers, read_numbers
 
 MAX_VISITS = 300_000
-"""Largest number of histories that one loop visits, over all iterations."""
+"""Largest number of histories that a loop without a mistake visits, over all iterations."""
+MISTAKEN_VISITS = 60_000
+"""The same for each of the loops with a mistake, of which there are many."""
 FLOAT_ERROR = 1e-7
 """Difference between the numbers of two programs that is rounding, even if all digits are known."""
 SAMPLED_ITERATIONS = 100_000
@@ -162,7 +165,9 @@ MISTAKES = {
             _EVERY_VISIT,
         ),
         Mistake(
-            "average over never", "No strategies are summed, so the average is uniform.", _EVERY_VISIT
+            "average over never",
+            "No strategies are summed, so the average is uniform.",
+            _EVERY_VISIT,
         ),
         Mistake(
             "last strategy",
@@ -317,12 +322,8 @@ def diagnose(
     if kind != "regrets" and not printed.are_strategies:
         raise ValueError("numbers are not strategies: at some infoset they do not sum to 1")
     evaluation = evaluate(game, _last_policy(tree, printed, kind))
-    within = {
-        t: row
-        for t, row in printed.checkpoints.items()
-        if (t + 1) * game.n_histories <= MAX_VISITS
-    }
-    search = _Search(tree, within, printed.tolerance, kind)
+    search = _Search(tree, printed.checkpoints, printed.tolerance, kind)
+    within = search.within(MAX_VISITS)
     found: list[_Match] = []
     departure, note = None, ""
     if within:
@@ -376,15 +377,28 @@ class _Search:
     ) -> None:
         self.tree, self.checkpoints, self.tolerance, self.kind = tree, checkpoints, tolerance, kind
 
+    def within(self, visits: int) -> dict[int, np.ndarray]:
+        """Return the checkpoints that a loop reaches with a number of visits."""
+        last = visits // self.tree.game.n_histories - 1
+        return {t: row for t, row in self.checkpoints.items() if t <= last}
+
     def run(self) -> list[_Match]:
         """Return the loops that print the numbers, the likeliest first."""
-        return self._run_all([((), settings) for settings in CORRECT]) or self._run_all(
-            [((name,), settings) for name, settings in mistaken_loops()]
-        )
+        mistaken = [((name,), settings) for name, settings in mistaken_loops()]
+        return self._run_correct() or self._run_all(mistaken, self.within(MISTAKEN_VISITS))
 
-    def _run_all(self, loops: Sequence[tuple[tuple[str, ...], LoopSettings]]) -> list[_Match]:
-        found = [match for names, settings in loops for match in self._matches(names, settings)]
-        return sorted(found, key=lambda match: match.cost)
+    def _run_correct(self) -> list[_Match]:
+        return self._run_all([((), settings) for settings in CORRECT], self.within(MAX_VISITS))
+
+    def _run_all(
+        self,
+        loops: Sequence[tuple[tuple[str, ...], LoopSettings]],
+        checkpoints: dict[int, np.ndarray],
+    ) -> list[_Match]:
+        if not checkpoints:
+            return []
+        matches = (self._matches(*loop, checkpoints) for loop in loops)
+        return sorted(chain.from_iterable(matches), key=lambda match: match.cost)
 
     def remark_on_columns(self) -> str:
         """Return a remark if the numbers are those of CFR with the actions in reverse order."""
@@ -393,7 +407,7 @@ class _Search:
         )
         reverse = {t: row[order] for t, row in self.checkpoints.items()}
         search = _Search(self.tree, reverse, self.tolerance, self.kind)
-        found = search._run_all([((), settings) for settings in CORRECT])
+        found = search._run_correct()
         if not found or found[0].mistakes:
             return ""
         return (
@@ -429,16 +443,21 @@ class _Search:
         scale = np.where(squares > 0, products / np.where(squares > 0, squares, 1.0), 1.0)
         return outputs * np.maximum(scale, 0.0)[:, None]
 
-    def _matches(self, names: tuple[str, ...], settings: LoopSettings) -> Iterator[_Match]:
+    def _matches(
+        self,
+        names: tuple[str, ...],
+        settings: LoopSettings,
+        checkpoints: dict[int, np.ndarray],
+    ) -> Iterator[_Match]:
         loop = PlainLoop(self.tree, settings)
         masks: dict[int, Any] = {0: None, 1: None, -1: None}
-        for t in range(1, max(self.checkpoints) + 2):
+        for t in range(1, max(checkpoints) + 2):
             loop.iterate()
-            due = [offset for offset in masks if t - offset in self.checkpoints]
+            due = [offset for offset in masks if t - offset in checkpoints]
             if due:
                 outputs = self._outputs(loop)
                 for offset in due:
-                    fits = ~self._differs(outputs, self.checkpoints[t - offset]).any(axis=1)
+                    fits = ~self._differs(outputs, checkpoints[t - offset]).any(axis=1)
                     masks[offset] = fits if masks[offset] is None else masks[offset] & fits
                 masks = {o: mask for o, mask in masks.items() if mask is None or mask.any()}
             if not masks:
@@ -449,7 +468,9 @@ class _Search:
             for index in np.flatnonzero(mask).tolist():
                 yield self._match(names, settings, index, offset)
 
-    def _match(self, names: tuple[str, ...], settings: LoopSettings, index: int, offset: int) -> _Match:
+    def _match(
+        self, names: tuple[str, ...], settings: LoopSettings, index: int, offset: int
+    ) -> _Match:
         cost = len(names) + 0.3 * (offset != 0) + 0.01 * CORRECT_ORDER.index(settings.rule)
         average = None
         if self.kind == "strategies":
@@ -471,6 +492,7 @@ class _Search:
         """Return the first difference from CFR, with the settings of a match but without its
         mistakes; without a match, from the variant that agrees longest."""
         if match is None:
+            candidates: list[tuple[LoopSettings, Averages | None, int]]
             candidates = [(settings, None, 0) for settings in CORRECT]
         else:
             rule = match.settings.rule if match.settings.rule in CORRECT_ORDER[:4] else "cfr"
@@ -486,10 +508,10 @@ class _Search:
     ) -> Departure | None:
         usual = {"cfr": 0, "cfr+": 1, "lcfr": 1, "dcfr": 2}[settings.rule]
         average = average or Averages(0, usual, 0)
-        loop = PlainLoop(self.tree, settings)
-        for t in range(1, max(self.checkpoints) + 2):
+        loop, checkpoints = PlainLoop(self.tree, settings), self.within(MAX_VISITS)
+        for t in range(1, max(checkpoints) + 2):
             loop.iterate()
-            if (row := self.checkpoints.get(t - offset)) is None:
+            if (row := checkpoints.get(t - offset)) is None:
                 continue
             outputs = self._outputs(loop)
             index = 0
@@ -523,9 +545,11 @@ def _describe(match: _Match, kind: str) -> str:
     rule = match.settings.rule if match.settings.rule in CORRECT_ORDER[:4] else "cfr"
     parts = [rule, "players in turn" if match.settings.alternating else "all players in one pass"]
     if match.average is not None:
-        parts.append(f"average weighted {WEIGHTS[match.average.weight]}")
+        parts.append(f"averaging weight {WEIGHTS[match.average.weight]}")
         if match.average.passes:
-            parts.append(("", "summed in the others' pass", "summed in all passes")[match.average.passes])
+            parts.append(
+                ("", "summed in the others' pass", "summed in all passes")[match.average.passes]
+            )
     if match.offset:
         parts.append(f"printed iteration t is iteration t {'+' if match.offset > 0 else '-'} 1")
     return ", ".join(parts)
@@ -548,6 +572,11 @@ def _compare_with_sampling(
     """Return a remark on numbers that no loop prints."""
     first = "No loop prints these numbers."
     t = max(printed.checkpoints)
+    if min(printed.checkpoints) * game.n_histories > MISTAKEN_VISITS:
+        first += (
+            f" Loops with a mistake are compared up to iteration "
+            f"{MISTAKEN_VISITS // game.n_histories - 1:,}: print an earlier one."
+        )
     if kind != "strategies" or t > SAMPLED_ITERATIONS:
         return first
     worst = max(

@@ -16,7 +16,7 @@ import numpy as np
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
 
-WEIGHTS = ("uniform", "t", "t^2", "uniform from iteration 2 on", "t - 1", "(t - 1)^2")
+WEIGHTS = ("1", "t", "t^2", "1 from iteration 2 on", "t - 1", "(t - 1)^2")
 """Averaging weights of iteration ``t`` that every loop sums at the same time."""
 REACHES = ("own", "others", "none", "all", "unreached", "reached", "first player", "never")
 """Weights of a strategy in the average: the player's reach; the other players' reach; 1; the
@@ -89,7 +89,9 @@ class LoopTree:
         Infosets without a positive sum become uniform.
         """
         totals = np.add.reduceat(sums, self.starts[:-1], axis=-1)
-        totals, uniform = (np.repeat(x, self.sizes, axis=-1) for x in (totals, 1 / np.array(self.sizes)))
+        totals, uniform = (
+            np.repeat(x, self.sizes, axis=-1) for x in (totals, 1 / np.array(self.sizes))
+        )
         return np.where(totals > 0, sums / np.where(totals > 0, totals, 1.0), uniform)
 
 
@@ -109,7 +111,9 @@ class PlainLoop:
         self._sums = np.zeros((2, len(WEIGHTS), SUMMED, int(tree.starts[-1])))
         self._payoff = tree.payoffs[settings.payoffs]
         players = range(tree.game.n_players)
-        self._passes = [(player,) for player in players] if settings.alternating else [tuple(players)]
+        self._passes = (
+            [(player,) for player in players] if settings.alternating else [tuple(players)]
+        )
         self._updated: tuple[int, ...] = ()
 
     def iterate(self) -> None:
@@ -117,7 +121,8 @@ class PlainLoop:
         self.iteration += 1
         t = float(self.iteration)
         weights = np.array([1.0, t, t * t, float(t > 1), t - 1, (t - 1) ** 2])[:, None, None]
-        for self._updated in self._passes:
+        for updated in self._passes:
+            self._updated = updated
             self._instant = [[0.0] * size for size in self.tree.sizes]
             self._weights = [[0.0] * SUMMED for _ in self.tree.sizes]
             self._increments = np.zeros((SUMMED, len(self.tree.owner)))
@@ -200,7 +205,9 @@ class PlainLoop:
             before = self.regret[infoset]
             if not settings.each_history:
                 self.regret[infoset] = self._apply_rule(before, self._instant[infoset])
-            self.strategy[infoset] = match_regrets(before if settings.lags else self.regret[infoset])
+            self.strategy[infoset] = match_regrets(
+                before if settings.lags else self.regret[infoset]
+            )
 
     def _apply_rule(self, regret: list[float], instant: list[float]) -> list[float]:
         """Return the new cumulative regrets of an infoset."""
@@ -294,8 +301,8 @@ def _chips_paid(
     # A player who never loses below a line has paid as much as before it.
     for line in sorted(smallest, key=len):
         before = smallest[line[:-1]] if line else [0.0] * n_players
-        row = zip(smallest[line], before, strict=True)
-        smallest[line] = [old if paid == np.inf else paid for paid, old in row]
+        pairs = zip(smallest[line], before, strict=True)
+        smallest[line] = [old if paid == np.inf else paid for paid, old in pairs]
     return smallest
 
 
@@ -316,7 +323,10 @@ def mistaken_loops() -> list[tuple[str, LoopSettings]]:
             rule = "floor" if base.rule == "cfr+" else "discount"
             loops += [
                 (f"{rule} at each history", replace(base, each_history=True)),
-                (f"{rule} at each history, used at once", replace(base, each_history=True, at_once=True)),
+                (
+                    f"{rule} at each history, used at once",
+                    replace(base, each_history=True, at_once=True),
+                ),
             ]
     for base in plain:
         loops.append(("strategy read too early", replace(base, lags=True)))
@@ -334,5 +344,8 @@ def mistaken_loops() -> list[tuple[str, LoopSettings]]:
         if base.rule == "cfr":
             loops.append(("regrets overwritten", replace(base, rule="overwritten")))
             dropped = replace(base, rule="positive")
-            loops += [("negative regrets dropped", replace(dropped, each_history=each)) for each in (False, True)]
+            loops += [
+                ("negative regrets dropped", replace(dropped, each_history=each))
+                for each in (False, True)
+            ]
     return loops

@@ -20,7 +20,9 @@ from .plain_loops import LoopTree
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 HEADER = re.compile(r"^\W*(?:iter(?:ation)?s?|after|t|T)\b\W*(\d[\d,_]*)", re.IGNORECASE)
 """Line that begins the numbers of an iteration."""
-GROUP = re.compile(r"^(?P<label>.*?)[\s:=|,]*(?:strategy\W*)?[\[({](?P<inside>[^\[\](){}]*)[\])}]\W*$")
+GROUP = re.compile(
+    r"^(?P<label>.*?)[\s:=|,]*(?:strategy\W*)?[\[({](?P<inside>[^\[\](){}]*)[\])}]\W*$"
+)
 """Line whose numbers are in brackets."""
 TRAILING = re.compile(rf"^(?P<label>.*?)(?P<inside>(?:[\s,|:;]+{NUMBER})+)[\s|]*$")
 """Line that ends with numbers."""
@@ -77,13 +79,19 @@ def read_numbers(
     """
     if isinstance(source, Path):
         source = source.read_text("utf-8")
-    tables, columns = _tables_of_text(source) if isinstance(source, str) else (_tables(source), None)
+    tables, columns = (
+        _tables_of_text(source) if isinstance(source, str) else (_tables(source), None)
+    )
     if set(tables) == {None}:
         if iteration is None:
-            raise ValueError("iteration is missing: after which iteration were the numbers printed?")
+            raise ValueError(
+                "iteration is missing: after which iteration were the numbers printed?"
+            )
         tables = {iteration: tables[None]}
     elif None in tables:
-        raise ValueError("some numbers come before the first line with an iteration, such as 'iteration 1'")
+        raise ValueError(
+            "some numbers come before the first line with an iteration, such as 'iteration 1'"
+        )
     if not tables or not all(tables.values()):
         raise ValueError("there are no numbers of infosets, such as 'Kb: [0.1, 0.9]'")
     labels = list(dict.fromkeys(label for table in tables.values() for label in table))
@@ -96,10 +104,16 @@ def read_numbers(
             for infoset in infosets[label]:
                 row[tree.slices[infoset]] = _ordered(tree.game, infoset, label, numbers, order)
             listed = numbers.values() if isinstance(numbers, Mapping) else numbers
-            texts |= {number if isinstance(number, str) else repr(float(number)) for number in listed}
+            texts |= {
+                number if isinstance(number, str) else repr(float(number)) for number in listed
+            }
         checkpoints[int(t or 0)] = row
     last = checkpoints[max(checkpoints)]
-    missing = [label for i, label in enumerate(tree.game.infoset_labels) if np.isnan(last[tree.slices[i]]).any()]
+    missing = [
+        label
+        for i, label in enumerate(tree.game.infoset_labels)
+        if np.isnan(last[tree.slices[i]]).any()
+    ]
     tolerance = 0.5 * 10.0 ** -max(map(_decimals, texts))
     shown = np.where(np.isnan(last), 0.0, last)
     sums = np.add.reduceat(shown, tree.starts[:-1])
@@ -169,7 +183,10 @@ def _row_of(line: str) -> tuple[str, Any] | None:
     for pattern in (GROUP, TRAILING):
         if (found := pattern.match(line.strip())) is None:
             continue
-        items = [item.strip() for item in re.split(r"[,;|\s]+(?![^:]*$)|[,;|]|\s+(?=[-+.\d])", found["inside"])]
+        items = [
+            item.strip()
+            for item in re.split(r"[,;|\s]+(?![^:]*$)|[,;|]|\s+(?=[-+.\d])", found["inside"])
+        ]
         named = re.findall(rf"['\"]?([A-Za-z]\w*)['\"]?\s*[:=]\s*({NUMBER})", found["inside"])
         numbers = [item for item in items if item and re.fullmatch(NUMBER, item)]
         label = re.sub(r"^\W*\d+[.)]\s+|^[*\-\s'\"|]+|[\s:=|,'\"]+$", "", found["label"])
@@ -208,7 +225,9 @@ def _ordered(
     for word, number in numbers.items():
         action = _match_action(actions, str(word), False)
         if action is None:
-            raise ValueError(f"infoset {label!r} has no action {word!r}; {suggest(str(word), actions)}")
+            raise ValueError(
+                f"infoset {label!r} has no action {word!r}; {suggest(str(word), actions)}"
+            )
         by_action[actions[action]] = float(number)
     if len(by_action) < len(actions):
         raise ValueError(f"infoset {label!r} lacks a number of an action: {', '.join(actions)}")
@@ -245,12 +264,15 @@ def find_infosets(game: FlatGame, labels: Sequence[str]) -> dict[str, list[int]]
         if not found.get(label):
             if label not in index:
                 raise ValueError(
-                    f"{game.name} has no infoset {label!r}; {suggest(label, list(game.infoset_labels))}"
+                    f"{game.name} has no infoset {label!r}; "
+                    f"{suggest(label, list(game.infoset_labels))}"
                 )
             found[label] = [index[label]]
         for infoset in found[label]:
             if taken.setdefault(infoset, label) != label:
-                raise ValueError(f"{taken[infoset]!r} and {label!r} both name {game.infoset_labels[infoset]!r}")
+                raise ValueError(
+                    f"{taken[infoset]!r} and {label!r} both name {game.infoset_labels[infoset]!r}"
+                )
     return found
 
 
@@ -261,34 +283,46 @@ def _split_label(nodes: PublicNodes, label: str) -> tuple[str, list[str]]:
         rounds = [fields.get("Round1", "").split(), fields.get("Round2", "").split()]
         board = [f"#{fields['Public']}"] if fields.get("Public") else []
         names = {"0": "fold", "1": "call", "2": "raise"}
-        return f"#{fields['Private']}", [*(names[a] for a in rounds[0]), *board, *(names[a] for a in rounds[1])]
+        return f"#{fields['Private']}", [
+            *(names[a] for a in rounds[0]),
+            *board,
+            *(names[a] for a in rounds[1]),
+        ]
     hands = sorted({hand for own in nodes.hands for hand in own}, key=len, reverse=True)
     text = label.strip(" .<>*")
     card = next((hand for hand in hands if text.upper().startswith(hand.upper())), None)
     if card is None:
         match = re.match(r"\d+|[2-9TJQKA]", text)
         card = match[0] if match else ""
-    words = "|".join(sorted((word for word in _all_words() if len(word) > 1), key=len, reverse=True))
+    words = "|".join(
+        sorted((word for word in _all_words() if len(word) > 1), key=len, reverse=True)
+    )
     rest = text[len(card) :]
     return card, re.findall(rf"{words}|\d+|[2-9TJQKA][shdc]|[a-zJQKA]", rest, re.IGNORECASE)
 
 
 def _card_groups(nodes: PublicNodes, tokens: set[str]) -> dict[str, list[int]]:
-    """Return the hands of each card token: equal labels, else ranks or numbers in ascending order."""
+    """Return the hands of each card: of equal labels, else ranks or numbers in ascending order."""
     hands = list(nodes.hands[0])
     if all(token.startswith("#") for token in tokens):  # OpenSpiel numbers the cards from 0.
         return {f"#{index}": [index] for index in range(len(hands))}
     own = {hand.upper(): [index] for index, hand in enumerate(hands)}
     if all(token.upper() in own for token in tokens):
         return {token: own[token.upper()] for token in tokens}
-    ranks = list(dict.fromkeys(hand[:-1] if hand[-1:] in "shdc" and len(hand) > 1 else hand for hand in hands))
+    ranks = list(
+        dict.fromkeys(
+            hand[:-1] if hand[-1:] in "shdc" and len(hand) > 1 else hand for hand in hands
+        )
+    )
     of_rank = [[i for i, hand in enumerate(hands) if hand.startswith(rank)] for rank in ranks]
     key: Callable[[str], int] = lambda t: int(t) if t.isdigit() else RANKS.find(t.upper())  # noqa: E731
     ordered = sorted(tokens, key=key)
     for groups in ([[i] for i in range(len(hands))], of_rank):
         if len(groups) == len(ordered):
             return dict(zip(ordered, groups, strict=True))
-    return {token: of_rank[ranks.index(token.upper())] for token in tokens if token.upper() in ranks}
+    return {
+        token: of_rank[ranks.index(token.upper())] for token in tokens if token.upper() in ranks
+    }
 
 
 def _follow(nodes: PublicNodes, cards: Mapping[str, list[int]], steps: list[str]) -> int | None:
@@ -301,7 +335,11 @@ def _follow(nodes: PublicNodes, cards: Mapping[str, list[int]], steps: list[str]
         edges = nodes.children(node)
         names = [edge.label for edge in edges]
         if nodes.player(node) < 0:
-            boards = [place for place, step in enumerate(rest) if _match_board(nodes, names, cards, step) is not None]
+            boards = [
+                place
+                for place, step in enumerate(rest)
+                if _match_board(nodes, names, cards, step) is not None
+            ]
             if not boards or not edges:
                 return None
             chosen = _match_board(nodes, names, cards, rest.pop(boards[0]))
@@ -315,12 +353,16 @@ def _follow(nodes: PublicNodes, cards: Mapping[str, list[int]], steps: list[str]
             if chosen is None:
                 return None
             rest.pop(place)
-            has_bet = has_bet or names[chosen] in ("bet", "raise", "b", "r") or names[chosen].isdigit()
+            has_bet = (
+                has_bet or names[chosen] in ("bet", "raise", "b", "r") or names[chosen].isdigit()
+            )
         node = edges[chosen or 0].node
     return node
 
 
-def _match_board(nodes: PublicNodes, names: Sequence[str], cards: Mapping[str, list[int]], step: str) -> int | None:
+def _match_board(
+    nodes: PublicNodes, names: Sequence[str], cards: Mapping[str, list[int]], step: str
+) -> int | None:
     hands = cards.get(step, cards.get(step.upper(), []))
     labels = {nodes.hands[0][hand] for hand in hands} | {step}
     return next((index for index, name in enumerate(names) if name in labels), None)

@@ -26,14 +26,15 @@ def diagnose(
     iteration: Annotated[
         int | None,
         typer.Option(
-            min=1, help="The numbers are of this iteration, unless lines such as 'iteration 10' tell."
+            min=1,
+            help="The numbers are of this iteration, unless lines such as 'iteration 10' tell.",
         ),
     ] = None,
     numbers: Annotated[
         str,
         typer.Option(
-            help="The numbers are average 'strategies', the 'last' strategies, or 'regrets'; 'auto' "
-            "decides by the numbers."
+            help="The numbers are average 'strategies', the 'last' strategies, or 'regrets'; "
+            "'auto' decides by the numbers."
         ),
     ] = "auto",
     actions: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ def cells() -> list[tuple[str, str]]:
 def answers() -> dict[str, str]:
     """The hidden answers, by exercise: each is in the text cell after the exercise."""
     listed, found = cells(), {}
-    for (_, text), (_, after) in zip(listed, listed[1:], strict=False):
+    for (_, text), (_, after) in pairwise(listed):
         if call := CALL.search(text):
             answer = re.search(r"<details>.*```python\n(.*?)```", after, re.DOTALL)
             assert answer is not None, call["name"]
@@ -34,7 +35,9 @@ def answers() -> dict[str, str]:
     return found
 
 
-def run_notebook(edits: dict[str, tuple[str, str]] | None = None, filled: bool = True) -> dict[str, str]:
+def run_notebook(
+    edits: dict[str, tuple[str, str]] | None = None, filled: bool = True
+) -> dict[str, str]:
     """Run the notebook; with the answers, after edits of some, in place of the empty functions."""
     scope: dict[str, Any] = {}
     results = {}
@@ -88,45 +91,109 @@ PLANTED = [
     ("reaches", "reach[child, 2] *= tree.probability[child]", "pass", "chance has a reach"),
     ("values", "strategy[tree.infoset[h], a]\n", "0.5\n", "not all alike"),
     ("values", "= tree.utility", "= -tree.utility", "signs of the players"),
-    ("counterfactual reach", "reach[:, 1] * reach[:, 2], reach[:, 0] * reach[:, 2]",
-     "reach[:, 1], reach[:, 0]", "chance is one of the others"),
-    ("counterfactual reach", "reach[:, 1] * reach[:, 2], reach[:, 0] * reach[:, 2]",
-     "reach[:, 0] * reach[:, 2], reach[:, 1] * reach[:, 2]", "own reach times chance"),
-    ("counterfactual reach", "reach[:, 1] * reach[:, 2], reach[:, 0] * reach[:, 2]",
-     "reach.prod(axis=1), reach.prod(axis=1)", "own reach is left out"),
-    ("regrets", "counterfactual_reach(reaches(tree, strategy))", "reaches(tree, strategy)",
-     "no weight of a regret"),
+    (
+        "counterfactual reach",
+        "reach[:, 1] * reach[:, 2], reach[:, 0] * reach[:, 2]",
+        "reach[:, 1], reach[:, 0]",
+        "chance is one of the others",
+    ),
+    (
+        "counterfactual reach",
+        "reach[:, 1] * reach[:, 2], reach[:, 0] * reach[:, 2]",
+        "reach[:, 0] * reach[:, 2], reach[:, 1] * reach[:, 2]",
+        "own reach times chance",
+    ),
+    (
+        "counterfactual reach",
+        "reach[:, 1] * reach[:, 2], reach[:, 0] * reach[:, 2]",
+        "reach.prod(axis=1), reach.prod(axis=1)",
+        "own reach is left out",
+    ),
+    (
+        "regrets",
+        "counterfactual_reach(reaches(tree, strategy))",
+        "reaches(tree, strategy)",
+        "no weight of a regret",
+    ),
     ("regrets", "weight[h, player] * gain", "gain", "weighted by the counterfactual reach"),
-    ("regrets", "value[child, player] - value[h, player]", "value[h, player] - value[child, player]",
-     "sign is reversed"),
+    (
+        "regrets",
+        "value[child, player] - value[h, player]",
+        "value[h, player] - value[child, player]",
+        "sign is reversed",
+    ),
     ("strategy sums", "own[:, None] * strategy", "strategy", "weighted by the player's own reach"),
-    ("strategy sums", "] = reach[h, tree.player[h]]", "] += reach[h, tree.player[h]]", "add it once"),
-    ("strategy sums", "= reach[h, tree.player[h]]", "+= counterfactual_reach(reach)[h, tree.player[h]]",
-     "not the counterfactual reach"),
+    (
+        "strategy sums",
+        "] = reach[h, tree.player[h]]",
+        "] += reach[h, tree.player[h]]",
+        "add it once",
+    ),
+    (
+        "strategy sums",
+        "= reach[h, tree.player[h]]",
+        "+= counterfactual_reach(reach)[h, tree.player[h]]",
+        "not the counterfactual reach",
+    ),
     ("cfr", "sums += strategy_sums(tree, strategy)", "sums += strategy", "not weighted by a reach"),
     ("cfr", "regret += regrets", "regret = regrets", "Only the regrets of the last iteration"),
-    ("cfr", "regret += regrets(tree, strategy)", "regret += np.maximum(regrets(tree, strategy), 0)",
-     "Negative regrets of an iteration are not added"),
+    (
+        "cfr",
+        "regret += regrets(tree, strategy)",
+        "regret += np.maximum(regrets(tree, strategy), 0)",
+        "Negative regrets of an iteration are not added",
+    ),
     ("cfr", "return normalise(sums)", "return regret_matching(regret)", "not the average"),
-    ("players in turn", "            strategy = regret_matching(regret)\n",
-     "            strategy = regret_matching(regret) if player == 0 else strategy\n",
-     "another algorithm: cfr, all players in one pass"),
-    ("cfr+", "sums[own] += t * strategy", "sums[own] += strategy",
-     "another algorithm: cfr+, players in turn, average weighted uniform"),
-    ("cfr+", "np.maximum(regret[own] + regrets(tree, strategy)[own], 0)",
-     "regret[own] + regrets(tree, strategy)[own]", "another algorithm: cfr, players in turn"),
+    (
+        "players in turn",
+        "            strategy = regret_matching(regret)\n",
+        "            strategy = regret_matching(regret) if player == 0 else strategy\n",
+        "another algorithm: cfr, all players in one pass",
+    ),
+    (
+        "cfr+",
+        "sums[own] += t * strategy",
+        "sums[own] += strategy",
+        "another algorithm: cfr+, players in turn, averaging weight 1",
+    ),
+    (
+        "cfr+",
+        "np.maximum(regret[own] + regrets(tree, strategy)[own], 0)",
+        "regret[own] + regrets(tree, strategy)[own]",
+        "another algorithm: cfr, players in turn",
+    ),
     ("best response", "[0, player]", "[0, 1 - player]", "value of the other player"),
-    ("best response", "return values(tree, response)", "return values(tree, strategy)",
-     "value of the strategy"),
-    ("sampling", "reach[h, 1 - player] * gain", "reach[h, 1 - player] * reach[h, 2] * gain",
-     "do not multiply by it again"),
-    ("sampling", "visit = np.zeros((N_INFOSETS, 2)), [deal]", "visit = np.zeros((N_INFOSETS, 2)), [0]",
-     "all deals are in it"),
+    (
+        "best response",
+        "return values(tree, response)",
+        "return values(tree, strategy)",
+        "value of the strategy",
+    ),
+    (
+        "sampling",
+        "reach[h, 1 - player] * gain",
+        "reach[h, 1 - player] * reach[h, 2] * gain",
+        "do not multiply by it again",
+    ),
+    (
+        "sampling",
+        "visit = np.zeros((N_INFOSETS, 2)), [deal]",
+        "visit = np.zeros((N_INFOSETS, 2)), [0]",
+        "all deals are in it",
+    ),
     ("sampling", "reach[h, 1 - player] * gain", "gain", "weighted by the other player's reach"),
-    ("theorem 1", "normalise(sum(strategy_sums(tree, strategy) for strategy in strategies))",
-     "normalise(sum(strategies))", "weights each strategy by the player's own reach"),
-    ("theorem 1", "sum(best - values(tree, average)[0])", "sum(best - values(tree, average)[0]) / 2",
-     "not half of it"),
+    (
+        "theorem 1",
+        "normalise(sum(strategy_sums(tree, strategy) for strategy in strategies))",
+        "normalise(sum(strategies))",
+        "weights each strategy by the player's own reach",
+    ),
+    (
+        "theorem 1",
+        "sum(best - values(tree, average)[0])",
+        "sum(best - values(tree, average)[0]) / 2",
+        "not half of it",
+    ),
     ("theorem 1", "sum(best - played),", "len(strategies) * sum(best - played),", "divide by T"),
 ]
 
@@ -146,9 +213,11 @@ def clairvoyant(tree: Any, strategy: Any, player: int) -> float:
             return float(tree.utility[list(tree.terminal).index(h), player])
         if tree.player[h] == player:
             return max(below)
-        weights = strategy[tree.infoset[h]] if tree.player[h] >= 0 else [
-            tree.probability[c] for c in range(tree.first_child[h], tree.first_child[h + 1])
-        ]
+        weights = (
+            strategy[tree.infoset[h]]
+            if tree.player[h] >= 0
+            else [tree.probability[c] for c in range(tree.first_child[h], tree.first_child[h + 1])]
+        )
         return float(sum(p * v for p, v in zip(weights, below, strict=True)))
 
     return value(0)

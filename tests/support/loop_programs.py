@@ -166,7 +166,7 @@ def options(bets):
 def winner(cards):
     ranks = [card // 2 for card in cards]
     if ranks[2] in ranks[:2]:
-        return 0 if ranks[0] == ranks[2] and ranks[1] != ranks[2] else 1 if ranks[0] != ranks[2] else None
+        ranks = [rank == ranks[2] for rank in ranks[:2]]
     return None if ranks[0] == ranks[1] else 0 if ranks[0] > ranks[1] else 1
 
 
@@ -179,7 +179,8 @@ def cfr(cards, rounds, paid, pot, reach, chance):
     if bets[-1:] == (CALL,) and len(bets) > 1:
         if len(rounds) == 2:
             best = winner(cards)
-            return [0, 0] if best is None else [pot / 2, -pot / 2] if best == 0 else [-pot / 2, pot / 2]
+            won = 0 if best is None else pot / 2 if best == 0 else -pot / 2
+            return [won, -won]
         boards = [card for card in CARDS if card not in cards]
         total = [0.0, 0.0]
         for card in boards:
@@ -251,7 +252,10 @@ class WrongProgram(NamedTuple):
     game: str | None = None
 
 
-AT_ONCE = ("    strategy = node.strategy\n", "    node.update_strategy()\n    strategy = node.strategy\n")
+AT_ONCE = (
+    "    strategy = node.strategy\n",
+    "    node.update_strategy()\n    strategy = node.strategy\n",
+)
 TRAINED = (
     "    for node in nodes.values():\n        node.update_strategy()\n",
     "",
@@ -262,7 +266,7 @@ WRONG = [
         "kuhn",
         "used at once",
         (AT_ONCE,),
-        "github.com/chisness/aipoker, KTCFRChanceFBRFIX.java: get_strategy reads the regret sums at "
+        "github.com/chisness/aipoker, KTCFRChanceFBRFIX.java: get_strategy reads regret sums at "
         "every history of a loop over all deals",
     ),
     WrongProgram(
@@ -289,12 +293,12 @@ WRONG = [
         "wrong winner",
         (
             (
-                "    if history[-2:] == \"bp\":",
-                "    if history == \"pbb\":\n        return 2 if cards[0] > cards[1] else -2\n"
-                "    if history[-2:] == \"bp\":",
+                '    if history[-2:] == "bp":',
+                '    if history == "pbb":\n        return 2 if cards[0] > cards[1] else -2\n'
+                '    if history[-2:] == "bp":',
             ),
         ),
-        "github.com/jsboige/CoursIA/pull/7371: the terminal 'cbc' pays player 0, not the player to act",
+        "github.com/jsboige/CoursIA/pull/7371: 'cbc' pays player 0, not the player to act",
     ),
     WrongProgram(
         "kuhn",
@@ -319,7 +323,7 @@ WRONG = [
                 "            node.strategy_sum[a] += own_reach * strategy[a]\n",
             ),
         ),
-        "github.com/swpecht/swpecht.github.io, the post on CFR in Rust: only phase 2 sums the average",
+        "github.com/swpecht/swpecht.github.io, CFR in Rust: only phase 2 sums the average",
     ),
     WrongProgram(
         "kuhn",
@@ -378,8 +382,8 @@ WRONG = [
         "growing pot",
         (
             (
-                "        util[a] = -cfr(cards, history + \"pb\"[a], *reaches, pot + a)",
-                "        pot += a\n        util[a] = -cfr(cards, history + \"pb\"[a], *reaches, pot)",
+                '        util[a] = -cfr(cards, history + "pb"[a], *reaches, pot + a)',
+                '        pot += a\n        util[a] = -cfr(cards, history + "pb"[a], *reaches, pot)',
             ),
         ),
         "the same with the bet first",
@@ -394,7 +398,12 @@ WRONG = [
     WrongProgram(
         "kuhn",
         "regrets by all reach",
-        (("other_reach * (util[a] - node_util)", "own_reach * other_reach * (util[a] - node_util)"),),
+        (
+            (
+                "other_reach * (util[a] - node_util)",
+                "own_reach * other_reach * (util[a] - node_util)",
+            ),
+        ),
         "p0 * p1 in both sums",
         iterations=40,
     ),
@@ -427,14 +436,16 @@ WRONG = [
         "strategy read too early",
         (
             (
-                "        for a in (PASS, BET):\n            self.regret_sum[a] += self.new_regret[a]\n"
+                "        for a in (PASS, BET):\n"
+                "            self.regret_sum[a] += self.new_regret[a]\n"
                 "        self.new_regret = [0.0, 0.0]\n",
                 "",
             ),
             (
-                "        self.strategy = [p / total if total > 0 else 0.5 for p in positive]\n",
-                "        self.strategy = [p / total if total > 0 else 0.5 for p in positive]\n"
-                "        for a in (PASS, BET):\n            self.regret_sum[a] += self.new_regret[a]\n"
+                "[p / total if total > 0 else 0.5 for p in positive]\n",
+                "[p / total if total > 0 else 0.5 for p in positive]\n"
+                "        for a in (PASS, BET):\n"
+                "            self.regret_sum[a] += self.new_regret[a]\n"
                 "        self.new_regret = [0.0, 0.0]\n",
             ),
         ),
