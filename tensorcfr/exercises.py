@@ -84,9 +84,9 @@ def check(exercise: str, answer: Callable[..., Any]) -> str:
         )
     cases = list(CASES[exercise]())
     answers = [answer(*case.arguments) for case in cases]
-    if any(found is None or found is Ellipsis for found in answers):
+    if any(result is None or result is Ellipsis for result in answers):
         return f"{exercise}: not filled in yet"
-    arrays = [_numbers(exercise, case, found) for case, found in zip(cases, answers, strict=True)]
+    arrays = [_numbers(exercise, case, result) for case, result in zip(cases, answers, strict=True)]
     right = [
         np.allclose(numbers, case.right, rtol=0, atol=TOLERANCE)
         for case, numbers in zip(cases, arrays, strict=True)
@@ -95,18 +95,18 @@ def check(exercise: str, answer: Callable[..., Any]) -> str:
         return f"{exercise}: right, {len(cases)} comparisons"
     if exercise in LOOPS:
         _name_mistake_of_loop(exercise, cases, arrays)
-    at = right.index(False)
-    _name_mistake(exercise, cases[at], arrays[at])
+    first = right.index(False)
+    _name_mistake(exercise, cases[first], arrays[first])
     return ""
 
 
-def _numbers(exercise: str, case: Case, found: Any) -> np.ndarray:
+def _numbers(exercise: str, case: Case, result: Any) -> np.ndarray:
     """Return an answer as an array; raise an error if it has another shape."""
     try:
-        numbers = np.asarray(found, dtype=np.float64)
+        numbers = np.asarray(result, dtype=np.float64)
     except (TypeError, ValueError):
         raise ExerciseError(
-            f"{exercise}: the answer is not an array of numbers: {brief(found)}"
+            f"{exercise}: the answer is not an array of numbers: {brief(result)}"
         ) from None
     if numbers.shape != case.right.shape:
         raise ExerciseError(f"{exercise}: the shape is {numbers.shape}, not {case.right.shape}")
@@ -136,12 +136,12 @@ def _name_mistake_of_loop(
         if not (np.isfinite(numbers).all() and np.allclose(numbers.sum(axis=1), 1)):
             raise ExerciseError(f"{exercise}: the probabilities of an infoset do not sum to 1")
         tables[int(case.arguments[1])] = dict(zip(labels, numbers.tolist(), strict=True))
-    found = diagnose(game(), tables, numbers_are="strategies")
-    if found.mistakes:
-        reasons = " ".join(f"{mistake.problem} {mistake.remedy}" for mistake in found.mistakes)
+    result = diagnose(game(), tables, numbers_are="strategies")
+    if result.mistakes:
+        reasons = " ".join(f"{mistake.problem} {mistake.remedy}" for mistake in result.mistakes)
         raise ExerciseError(f"{exercise}: {reasons}")
-    if found.algorithm is not None:
-        raise ExerciseError(f"{exercise}: this is another algorithm: {found.algorithm}")
+    if result.algorithm is not None:
+        raise ExerciseError(f"{exercise}: this is another algorithm: {result.algorithm}")
 
 
 # ------------------------------------------------------------------------------------- the cases
@@ -174,20 +174,20 @@ def _regret_matching() -> Iterator[Case]:
         [[-1.0, -3.0], [0.0, 0.0]],
         [[-2.0, 0.5], [1.0, 1.0]],
     ):
-        given = np.array(regret)
-        positive = np.maximum(given, 0.0)
+        sums = np.array(regret)
+        positive = np.maximum(sums, 0.0)
         total = positive.sum(axis=1, keepdims=True)
         safe = np.where(total > 0, total, 1.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             mistakes = {
-                "negative regrets have no part in it: take max(regret, 0) first.": given
-                / given.sum(axis=1, keepdims=True),
-                "negative regrets do not count: take max(regret, 0), not abs.": np.abs(given)
-                / np.abs(given).sum(axis=1, keepdims=True),
+                "negative regrets have no part in it: take max(regret, 0) first.": sums
+                / sums.sum(axis=1, keepdims=True),
+                "negative regrets do not count: take max(regret, 0), not abs.": np.abs(sums)
+                / np.abs(sums).sum(axis=1, keepdims=True),
                 "without a positive regret, play uniformly.": positive / safe,
                 "positive regrets are not divided by their sum.": positive,
             }
-        yield Case((given.copy(),), np.where(total > 0, positive / safe, 0.5), mistakes)
+        yield Case((sums.copy(),), np.where(total > 0, positive / safe, 0.5), mistakes)
 
 
 def _reaches() -> Iterator[Case]:
@@ -214,7 +214,7 @@ def _values() -> Iterator[Case]:
         mistakes = {
             "a player values a history by the utility to that player: the signs of the players "
             "are exchanged.": -right,
-            "children are weighted by the strategy, not all alike.": uniform,
+            "children are weighted by the strategy, not equally.": uniform,
             "a value is that of a play from the history on: the reach does not belong in it.": right
             * reach,
         }
@@ -223,8 +223,8 @@ def _values() -> Iterator[Case]:
 
 def _counterfactual_reach() -> Iterator[Case]:
     for strategy in _strategies():
-        found = history_values(game(), _policy(strategy))
-        reach = found.reach
+        result = history_values(game(), _policy(strategy))
+        reach = result.reach
         mistakes = {
             "chance is one of the others: its reach belongs in the product.": reach[:, [1, 0]],
             "the player's own reach is left out: counterfactual means that they try to get "
@@ -233,40 +233,40 @@ def _counterfactual_reach() -> Iterator[Case]:
             "this is the player's own reach times chance; take the others'.": reach[:, :2]
             * reach[:, 2:],
         }
-        yield Case((reach.copy(),), found.counterfactual_reach, mistakes)
+        yield Case((reach.copy(),), result.counterfactual_reach, mistakes)
 
 
 def _regrets_by(strategy: np.ndarray, weight: Callable[[Any], np.ndarray]) -> np.ndarray:
     """Return the regrets of an iteration with some weight of each history, by player."""
-    tree, found = game().tree, history_values(game(), _policy(strategy))
-    weights, total = weight(found), np.zeros((game().n_infosets, 2))
+    tree, result = game().tree, history_values(game(), _policy(strategy))
+    weights, total = weight(result), np.zeros((game().n_infosets, 2))
     for node in np.flatnonzero(tree.player >= 0):
         player, first = tree.player[node], tree.first_child[node]
-        gain = found.value[first : first + 2, player] - found.value[node, player]
+        gain = result.value[first : first + 2, player] - result.value[node, player]
         total[tree.infoset[node]] += weights[node, player] * gain
     return total
 
 
 def _regrets() -> Iterator[Case]:
     for strategy in _strategies():
-        solver_regret = _regrets_by(strategy, lambda found: found.counterfactual_reach)
+        solver_regret = _regrets_by(strategy, lambda result: result.counterfactual_reach)
         if (strategy == 0.5).all():  # The first iteration of the solver plays uniformly.
             solver = Solver(game(), CFR(alternating=False))
             solver.iterate()
             sums = solver.sums_of(solver.problem, solver.state)[0]
             solver_regret = np.array([sums[game().sequences(i)] for i in range(game().n_infosets)])
         mistakes = {
-            "the player's own reach is no weight of a regret: take the counterfactual "
-            "reach.": _regrets_by(strategy, lambda found: found.reach[:, :2]),
+            "the player's own reach does not weight a regret: take the counterfactual "
+            "reach.": _regrets_by(strategy, lambda result: result.reach[:, :2]),
             "regrets are weighted by the counterfactual reach.": _regrets_by(
-                strategy, lambda found: np.ones_like(found.value)
+                strategy, lambda result: np.ones_like(result.value)
             ),
             "the reach of chance is missing.": _regrets_by(
-                strategy, lambda found: found.reach[:, [1, 0]]
+                strategy, lambda result: result.reach[:, [1, 0]]
             ),
             "the player's own reach is in the weight.": _regrets_by(
                 strategy,
-                lambda found: np.repeat(found.reach.prod(axis=1, keepdims=True), 2, axis=1),
+                lambda result: np.repeat(result.reach.prod(axis=1, keepdims=True), 2, axis=1),
             ),
             "the sign is reversed: the value after the action minus the value before it.": (
                 -solver_regret
@@ -278,23 +278,25 @@ def _regrets() -> Iterator[Case]:
 def _strategy_sums() -> Iterator[Case]:
     tree = game().tree
     for strategy in _strategies():
-        found = history_values(game(), _policy(strategy))
-        own, others, count = (np.zeros((game().n_infosets, 1)) for _ in range(3))
+        result = history_values(game(), _policy(strategy))
+        own_reach, others, count = (np.zeros((game().n_infosets, 1)) for _ in range(3))
         for node in np.flatnonzero(tree.player >= 0):
             infoset, player = tree.infoset[node], tree.player[node]
-            own[infoset] = found.reach[node, player]
-            others[infoset] += found.counterfactual_reach[node, player]
+            own_reach[infoset] = result.reach[node, player]
+            others[infoset] += result.counterfactual_reach[node, player]
             count[infoset] += 1
         mistakes = {
             "the weight is the player's own reach, not the counterfactual reach.": others
             * strategy,
             "the strategy is weighted by the player's own reach.": strategy,
             "an infoset has several histories, all with the same own reach: add it once.": (
-                count * own * strategy
+                count * own_reach * strategy
             ),
-            "this is the reach alone; multiply the strategy by it.": np.repeat(own, 2, axis=1),
+            "this is the reach alone; multiply the strategy by it.": np.repeat(
+                own_reach, 2, axis=1
+            ),
         }
-        yield Case((tree, strategy.copy()), own * strategy, mistakes)
+        yield Case((tree, strategy.copy()), own_reach * strategy, mistakes)
 
 
 def _loop(record: Any) -> Callable[[], Iterator[Case]]:
@@ -308,7 +310,7 @@ def _loop(record: Any) -> Callable[[], Iterator[Case]]:
 def _best_response() -> Iterator[Case]:
     tree = game().tree
     for strategy in _strategies():
-        found = evaluate(game(), _policy(strategy))
+        result = evaluate(game(), _policy(strategy))
         for player in range(2):
             step = history_values(game(), _policy(strategy)).value
             seeing = step.copy()
@@ -326,14 +328,14 @@ def _best_response() -> Iterator[Case]:
                 "the best action is chosen at each history, so the player sees the other's card: "
                 "choose one action for all histories of an infoset.": seeing[0, player],
                 "this is the value of the strategy; let the player take the best action.": worst[0],
-                "this is the value of the other player.": -found.best_responses[player],
+                "this is the value of the other player.": -result.best_responses[player],
             }
-            right = np.array(found.best_responses[player])
+            right = np.array(result.best_responses[player])
             yield Case((tree, strategy.copy(), player), right, mistakes)
 
 
 def _sampled_regrets() -> Iterator[Case]:
-    """Cases of one deal each; the mean over deals is the regret of CFR."""
+    """Yield a case for each deal; the mean over deals is the regret of CFR."""
     tree = game().tree
     deals = [
         n
@@ -350,17 +352,17 @@ def _sampled_regrets() -> Iterator[Case]:
         inside = below[:, None]
 
         def regret(weight: Callable[[Any], np.ndarray], inside: np.ndarray = inside) -> np.ndarray:
-            return _regrets_by(strategy, lambda found: inside * weight(found))
+            return _regrets_by(strategy, lambda result: inside * weight(result))
 
-        right = regret(lambda found: found.counterfactual_reach) / chance
+        right = regret(lambda result: result.counterfactual_reach) / chance
         mistakes = {
             "the deal is drawn with its probability already: do not multiply by it again.": right
             * chance,
             "all deals are in it: visit only the histories after the deal.": _regrets_by(
-                strategy, lambda found: found.reach[:, [1, 0]]
+                strategy, lambda result: result.reach[:, [1, 0]]
             ),
             "within the deal, a regret is weighted by the other player's reach.": regret(
-                lambda found: np.ones_like(found.value)
+                lambda result: np.ones_like(result.value)
             ),
         }
         yield Case((tree, strategy.copy(), deal), right, mistakes)

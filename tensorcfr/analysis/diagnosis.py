@@ -32,7 +32,7 @@ from .printed_numbers import PrintedNumbers, read_numbers
 MAX_VISITS = 300_000
 """Largest number of histories that a loop without a mistake visits, over all iterations."""
 MISTAKEN_VISITS = 60_000
-"""The same for each of the loops with a mistake, of which there are many."""
+"""Largest number of histories that a loop with a mistake visits; these loops are many."""
 FLOAT_ERROR = 1e-7
 """Difference between the numbers of two programs that is rounding, even if all digits are known."""
 SAMPLED_ITERATIONS = 100_000
@@ -246,11 +246,11 @@ class Diagnosis:
         if self.mistakes:
             lines.append(f"Without it, the program is {self.algorithm}.")
         if self.departure is not None:
-            at = self.departure
-            pairs = zip(at.actions, at.theirs, at.ours, strict=True)
+            first = self.departure
+            pairs = zip(first.actions, first.theirs, first.ours, strict=True)
             numbers = ", ".join(f"{action} {u:.6g} (CFR: {c:.6g})" for action, u, c in pairs)
             lines.append(
-                f"first difference: iteration {at.iteration}, infoset {at.infoset}: {numbers}"
+                f"first difference: iteration {first.iteration}, infoset {first.infoset}: {numbers}"
             )
         return "\n".join([*lines, self.note] if self.note else lines)
 
@@ -289,11 +289,10 @@ def diagnose(
 
     Args:
         game: The game, with at most some thousand histories.
-        numbers: A mapping of infoset labels to numbers, one for each action or a mapping of
-            actions; a mapping of iterations to such mappings, or a sequence of them for the
-            iterations 1, 2, ...; a text as programs print it; or the path of such a text.  Labels
-            are those of the game or of OpenSpiel, or a card and the actions, such as ``"0[0, 1]"``
-            and ``"KCB"``.
+        numbers: A mapping of infoset labels to numbers, a list or a mapping of actions.  Or a
+            mapping of iterations to such mappings, or their sequence for the iterations 1, 2, ...
+            Or a text as programs print it, or its path.  Labels are those of the game or of
+            OpenSpiel, or a card and the actions, such as ``"0[0, 1]"`` and ``"KCB"``.
         iteration: Iteration of numbers that come without one.
         numbers_are: ``"strategies"`` are averages, ``"last"`` strategies of the last iteration,
             ``"regrets"`` cumulative regrets in any scale.  ``"auto"`` decides by the numbers.
@@ -324,14 +323,14 @@ def diagnose(
     evaluation = evaluate(game, _last_policy(tree, printed, kind))
     search = _Search(tree, printed.checkpoints, printed.tolerance, kind)
     within = search.within(MAX_VISITS)
-    found: list[_Match] = []
+    matches: list[_Match] = []
     departure, note = None, ""
     if within:
-        found = search.run()
-        if not found or found[0].mistakes:
-            twin = found[0] if found else None
+        matches = search.run()
+        if not matches or matches[0].mistakes:
+            twin = matches[0] if matches else None
             departure = search.departure(twin)
-        if not found:
+        if not matches:
             note = search.remark_on_columns() or _compare_with_sampling(
                 game, printed, kind, evaluation.exploitability
             )
@@ -342,10 +341,10 @@ def diagnose(
             f"{min(printed.checkpoints):,}. "
             + (f"Print those of an iteration up to {first:,}." if first else "Take a smaller game.")
         )
-    best = found[0] if found else None
+    best = matches[0] if matches else None
     names = () if best is None else best.mistakes
     alternatives = {
-        ", ".join(match.mistakes) for match in found if best and match.cost <= best.cost + 0.9
+        ", ".join(match.mistakes) for match in matches if best and match.cost <= best.cost + 0.9
     }
     return Diagnosis(
         game,
@@ -407,12 +406,12 @@ class _Search:
         )
         reverse = {t: row[order] for t, row in self.checkpoints.items()}
         search = _Search(self.tree, reverse, self.tolerance, self.kind)
-        found = search._run_correct()
-        if not found or found[0].mistakes:
+        matches = search._run_correct()
+        if not matches or matches[0].mistakes:
             return ""
         return (
             f"With the numbers of each infoset in reverse order, they are those of "
-            f"{_describe(found[0], self.kind)}. Pass actions= in the order of the program."
+            f"{_describe(matches[0], self.kind)}. Pass actions= in the order of the program."
         )
 
     def _outputs(self, loop: PlainLoop) -> np.ndarray:

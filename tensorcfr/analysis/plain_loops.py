@@ -19,9 +19,13 @@ from ..model.flat_game import FlatGame
 WEIGHTS = ("1", "t", "t^2", "1 from iteration 2 on", "t - 1", "(t - 1)^2")
 """Averaging weights of iteration ``t`` that every loop sums at the same time."""
 REACHES = ("own", "others", "none", "all", "unreached", "reached", "first player", "never")
-"""Weights of a strategy in the average: the player's reach; the other players' reach; 1; the
-product of all reaches with chance; the player's reach where the others' reach is 0; the same where
-it is positive; the player's reach for player 0 alone; 0."""
+"""Weights of a strategy in the average.
+
+``"own"`` is the player's reach, ``"others"`` the product of the other players' reaches, ``"none"``
+the number 1, and ``"all"`` the product of all reaches and chance.  ``"unreached"`` and
+``"reached"`` are the player's reach where the others' reach is 0 or positive, and ``"first
+player"`` is the reach of player 0 only.
+"""
 SUMMED = 6
 """Number of :data:`REACHES` that a loop sums; the last two follow from the first."""
 
@@ -164,10 +168,17 @@ class PlainLoop:
         if settings.at_once:
             self.strategy[infoset] = match_regrets(self.regret[infoset])
         strategy = self.strategy[infoset]
-        own, others = reach[player], 1.0
+        own_reach, others = reach[player], 1.0
         for i in players:
             others *= 1.0 if i == player else reach[i]
-        weights = (own, others, 1.0, own * others * chance, own * (others == 0), own * (others > 0))
+        weights = (
+            own_reach,
+            others,
+            1.0,
+            own_reach * others * chance,
+            own_reach * (others == 0),
+            own_reach * (others > 0),
+        )
         if settings.at_once:  # The next history of the infoset may have another strategy.
             self._increments[:, tree.slices[infoset]] += np.outer(weights, strategy)
         else:
@@ -181,9 +192,9 @@ class PlainLoop:
         if player in self._updated:
             weight = {
                 "others": others * chance,
-                "own": own,
+                "own": own_reach,
                 "none": 1.0,
-                "all": own * others * chance,
+                "all": own_reach * others * chance,
             }[settings.regret_reach]
             self._add(infoset, [weight * (value[player] - mean[player]) for value in values])
         return mean
@@ -239,10 +250,10 @@ def payoff_tables(tree: LoopTree) -> dict[str, dict[int, list[float]]]:
     """Compute the payoffs of terminals, right and with usual mistakes.
 
     Returns:
-        For each name, the utilities of all players by terminal.  ``"right"``; ``"grown ..."`` has
-        showdowns, or all terminals, paid by a pot that contains the chips of earlier siblings,
-        in the order of the actions or in reverse; ``"negated ..."`` has showdowns after an odd or
-        even number of actions paid to the wrong player.
+        For each name, the utilities of all players by terminal.  ``"right"`` has the game's.
+        In ``"grown ..."`` the pot of an action contains the chips of the actions before it, in the
+        order of the actions or in reverse; the pot is paid at showdowns or at all terminals.  In
+        ``"negated ..."`` showdowns after an odd or even number of actions pay the wrong player.
     """
     game = tree.game
     utilities = (game.tree.utility * game.unit).tolist()

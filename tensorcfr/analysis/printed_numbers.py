@@ -47,18 +47,14 @@ class PrintedNumbers:
     """Numbers of another program, in the order of :class:`LoopTree`."""
 
     checkpoints: dict[int, np.ndarray]
-    """For each iteration float64 (numbers,); NaN for infosets without numbers."""
+    """Numbers by iteration, float64 (numbers,); NaN for infosets without numbers."""
     tolerance: float
     """Half a unit of the last printed digit."""
     missing: tuple[str, ...]
     """Labels of the infosets without numbers at the last iteration."""
 
-    @property
-    def are_strategies(self) -> bool:
-        """True if the numbers of each infoset are nonnegative and sum to 1."""
-        return self._sums_to_one
-
-    _sums_to_one: bool = True
+    are_strategies: bool
+    """True if the numbers of each infoset are nonnegative and sum to 1."""
 
 
 def read_numbers(
@@ -181,15 +177,15 @@ def _heading(line: str) -> list[str] | None:
 def _row_of(line: str) -> tuple[str, Any] | None:
     """Return label and numbers of a line; None if the line has no numbers of an infoset."""
     for pattern in (GROUP, TRAILING):
-        if (found := pattern.match(line.strip())) is None:
+        if (match := pattern.match(line.strip())) is None:
             continue
         items = [
             item.strip()
-            for item in re.split(r"[,;|\s]+(?![^:]*$)|[,;|]|\s+(?=[-+.\d])", found["inside"])
+            for item in re.split(r"[,;|\s]+(?![^:]*$)|[,;|]|\s+(?=[-+.\d])", match["inside"])
         ]
-        named = re.findall(rf"['\"]?([A-Za-z]\w*)['\"]?\s*[:=]\s*({NUMBER})", found["inside"])
+        named = re.findall(rf"['\"]?([A-Za-z]\w*)['\"]?\s*[:=]\s*({NUMBER})", match["inside"])
         numbers = [item for item in items if item and re.fullmatch(NUMBER, item)]
-        label = re.sub(r"^\W*\d+[.)]\s+|^[*\-\s'\"|]+|[\s:=|,'\"]+$", "", found["label"])
+        label = re.sub(r"^\W*\d+[.)]\s+|^[*\-\s'\"|]+|[\s:=|,'\"]+$", "", match["label"])
         if named:
             return label, dict(named)
         if len(numbers) > 1:
@@ -241,7 +237,7 @@ def find_infosets(game: FlatGame, labels: Sequence[str]) -> dict[str, list[int]]
     """Find the infosets of labels: the game's, OpenSpiel's, or a card followed by actions.
 
     A card is a label of a hand, a rank, or a number that counts cards or ranks from any start.
-    Actions are letters, words or indices.  A rank stands for its cards in all suits.
+    Actions are letters, words or indices.  A rank means its cards in all suits.
 
     Raises:
         ValueError: A label fits no infoset, or two labels fit the same; names them.
@@ -249,7 +245,7 @@ def find_infosets(game: FlatGame, labels: Sequence[str]) -> dict[str, list[int]]
     index, nodes = game.infoset_index, game.nodes
     if all(label in index for label in labels):
         return {label: [index[label]] for label in labels}
-    found: dict[str, list[int]] = {}
+    infosets: dict[str, list[int]] = {}
     if nodes is not None:
         parsed = {label: _split_label(nodes, label) for label in labels}
         cards = _card_groups(nodes, {card for card, _ in parsed.values()})
@@ -258,22 +254,22 @@ def find_infosets(game: FlatGame, labels: Sequence[str]) -> dict[str, list[int]]
             if node is not None and nodes.player(node) >= 0:
                 possible = nodes.possible(node, nodes.player(node))
                 hands = [hand for hand in cards[card] if possible[hand]]
-                found[label] = [index[name] for name in nodes.labels(node, hands)]
+                infosets[label] = [index[name] for name in nodes.labels(node, hands)]
     taken: dict[int, str] = {}
     for label in labels:
-        if not found.get(label):
+        if not infosets.get(label):
             if label not in index:
                 raise ValueError(
                     f"{game.name} has no infoset {label!r}; "
                     f"{suggest(label, list(game.infoset_labels))}"
                 )
-            found[label] = [index[label]]
-        for infoset in found[label]:
+            infosets[label] = [index[label]]
+        for infoset in infosets[label]:
             if taken.setdefault(infoset, label) != label:
                 raise ValueError(
                     f"{taken[infoset]!r} and {label!r} both name {game.infoset_labels[infoset]!r}"
                 )
-    return found
+    return infosets
 
 
 def _split_label(nodes: PublicNodes, label: str) -> tuple[str, list[str]]:
@@ -288,7 +284,7 @@ def _split_label(nodes: PublicNodes, label: str) -> tuple[str, list[str]]:
             *board,
             *(names[a] for a in rounds[1]),
         ]
-    hands = sorted({hand for own in nodes.hands for hand in own}, key=len, reverse=True)
+    hands = sorted({hand for labels in nodes.hands for hand in labels}, key=len, reverse=True)
     text = label.strip(" .<>*")
     card = next((hand for hand in hands if text.upper().startswith(hand.upper())), None)
     if card is None:
@@ -306,9 +302,9 @@ def _card_groups(nodes: PublicNodes, tokens: set[str]) -> dict[str, list[int]]:
     hands = list(nodes.hands[0])
     if all(token.startswith("#") for token in tokens):  # OpenSpiel numbers the cards from 0.
         return {f"#{index}": [index] for index in range(len(hands))}
-    own = {hand.upper(): [index] for index, hand in enumerate(hands)}
-    if all(token.upper() in own for token in tokens):
-        return {token: own[token.upper()] for token in tokens}
+    by_label = {hand.upper(): [index] for index, hand in enumerate(hands)}
+    if all(token.upper() in by_label for token in tokens):
+        return {token: by_label[token.upper()] for token in tokens}
     ranks = list(
         dict.fromkeys(
             hand[:-1] if hand[-1:] in "shdc" and len(hand) > 1 else hand for hand in hands

@@ -19,8 +19,6 @@ from tensorcfr.analysis.plain_loops import CORRECT, mistaken_loops
 from tensorcfr.analysis.printed_numbers import find_infosets
 from tensorcfr.games.kuhn import KuhnPoker
 
-pytestmark = pytest.mark.fast
-
 
 def flat(name: str) -> CompiledGame:
     return compile_game(name, cut=False)
@@ -34,7 +32,10 @@ def name_of(wrong: WrongProgram) -> str:
     return f"{wrong.program}: {wrong.mistake}"
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=name_of)
+@pytest.mark.parametrize(
+    "wrong",
+    [pytest.param(w, marks=pytest.mark.full if w.game else (), id=name_of(w)) for w in WRONG],
+)
 def test_a_wrong_program_is_named(wrong: WrongProgram) -> None:
     tables = run_program(wrong.program, wrong.edits, wrong.iterations)
     right = run_program(wrong.program, (), wrong.iterations)
@@ -125,12 +126,12 @@ class TestRightPrograms:
     def test_a_program_that_samples_is_not_accused(self) -> None:
         """The notebook of tutorials: a deal drawn at random in every iteration."""
         rng = random.Random(5)
-        deals = [rng.sample((1, 2, 3), 2) for _ in range(200)]
+        deals = [rng.sample((1, 2, 3), 2) for _ in range(60)]
         edit = ("in permutations((1, 2, 3), 2):", "in [DEALS[t - 1]]:")
         tables = run_program(
-            "kuhn", (edit, ("PASS, BET = 0, 1", f"PASS, BET = 0, 1\nDEALS = {deals}")), 200
+            "kuhn", (edit, ("PASS, BET = 0, 1", f"PASS, BET = 0, 1\nDEALS = {deals}")), 60
         )
-        found = diagnose(flat("kuhn"), {200: tables[200]})
+        found = diagnose(flat("kuhn"), {60: tables[60]})
         assert not found.mistakes
         assert found.algorithm is None
         assert "A program that samples" in found.note
@@ -236,11 +237,10 @@ JCB:    [9.39219577e-04 9.99060780e-01]
 QCB:    [0.6053928 0.3946072]
 KCB:    [0.99779272 0.00220728]
 """
-    found = diagnose(flat("kuhn"), text, iteration=2000)
+    found = diagnose(flat("kuhn"), text, iteration=6000)
     assert found.value[0] == pytest.approx(-0.05427, abs=5e-6)
     assert found.exploitability == pytest.approx(0.01937, abs=5e-6)
-    assert found.algorithm is None
-    assert "sampl" in found.note
+    assert "Nothing is compared" in found.note
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ import pytest
 from support.paths import DOCS
 from tensorcfr.exercises import CASES, ExerciseError, check
 
-pytestmark = pytest.mark.fast
-
 NOTEBOOK = DOCS / "notebooks" / "cfr_in_twelve_cells.ipynb"
 CALL = re.compile(r'^check\("(?P<name>[^"]+)", (?P<function>\w+)\)$', re.MULTILINE)
 
@@ -89,7 +87,7 @@ PLANTED = [
     ("regret matching", ", 1 / regret.shape[1])", ", 0)", "play uniformly"),
     ("reaches", "reach[child, player] *=", "reach[child] *=", "and no other"),
     ("reaches", "reach[child, 2] *= tree.probability[child]", "pass", "chance has a reach"),
-    ("values", "strategy[tree.infoset[h], a]\n", "0.5\n", "not all alike"),
+    ("values", "strategy[tree.infoset[h], a]\n", "0.5\n", "not equally"),
     ("values", "= tree.utility", "= -tree.utility", "signs of the players"),
     (
         "counterfactual reach",
@@ -113,7 +111,7 @@ PLANTED = [
         "regrets",
         "counterfactual_reach(reaches(tree, strategy))",
         "reaches(tree, strategy)",
-        "no weight of a regret",
+        "does not weight a regret",
     ),
     ("regrets", "weight[h, player] * gain", "gain", "weighted by the counterfactual reach"),
     (
