@@ -233,3 +233,13 @@ def test_answers_of_wrong_types() -> None:
         check("reaches", lambda tree, strategy: "text")
     with pytest.raises(ValueError, match="no exercise 'reach'"):
         check("reach", lambda: None)
+
+
+def test_answers_are_compared_to_all_digits() -> None:
+    def nearly(reach: Any) -> Any:
+        return reach[:, [1, 0]] * reach[:, 2:] + 2e-12
+
+    with pytest.raises(ExerciseError, match="counterfactual reach: "):
+        check("counterfactual reach", nearly)
+    result = check("counterfactual reach", lambda reach: nearly(reach) - 2e-12)
+    assert result == "counterfactual reach: right, 3 comparisons"
