@@ -26,6 +26,7 @@ def diagnose(
     iteration: Annotated[
         int | None,
         typer.Option(
+            hidden=True,
             min=1,
             help="The numbers are of this iteration, unless lines such as 'iteration 10' tell.",
         ),
@@ -33,17 +34,23 @@ def diagnose(
     numbers: Annotated[
         str,
         typer.Option(
+            hidden=True,
             help="The numbers are average 'strategies', the 'last' strategies, or 'regrets'; "
-            "'auto' decides by the numbers."
+            "'auto' decides by the numbers.",
         ),
     ] = "auto",
     actions: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Actions in the order of the program's numbers."),
+        typer.Option(
+            hidden=True, metavar="A,B,...", help="Actions in the order of the program's numbers."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare the numbers of another CFR program with CFR, and name its mistake."""
+    """Compare the numbers of another CFR program with CFR, and name its mistake.
+
+    For example 'tensorcfr diagnose printed.txt --game leduc --iteration 10'.  Settings are options.
+    """
     result = find_mistakes(
         compile_game(game, cut=False),
         file.read_text("utf-8"),
