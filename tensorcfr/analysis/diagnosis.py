@@ -282,10 +282,11 @@ def diagnose(
     one usual mistake each (:data:`MISTAKES`).  The loop that prints the same numbers tells the
     mistake.
 
-    >>> from tensorcfr import compile_game
-    >>> table = {"J": [0.9, 0.1], "Q": [1, 0], "K": [0.4, 0.6]}
-    >>> diagnose(compile_game("kuhn"), table, iteration=10).departure.infoset
-    'J'
+    >>> from tensorcfr import compile_game, solve
+    >>> game = compile_game("kuhn")
+    >>> strategies = solve(game, "cfr", iters=10).policy
+    >>> diagnose(game, strategies, iteration=10).algorithm
+    'cfr, players in turn, averaging weight 1'
 
     Args:
         game: The game, with at most some thousand histories.

@@ -177,7 +177,7 @@ def _heading(line: str) -> list[str] | None:
 def _row_of(line: str) -> tuple[str, Any] | None:
     """Return label and numbers of a line; None if the line has no numbers of an infoset."""
     for pattern in (GROUP, TRAILING):
-        if (match := pattern.match(line.strip())) is None:
+        if (match := pattern.match(line.strip(" \t|*"))) is None:
             continue
         items = [
             item.strip()

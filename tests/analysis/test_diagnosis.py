@@ -135,7 +135,7 @@ class TestRightPrograms:
 
     def test_an_average_after_the_update(self) -> None:
         edits = (
-            ("        node.strategy_sum[a] += own_reach * strategy[a]\n", ""),
+            ("        node.strategy_sum[a] += own_reach * strategy[a]\n",
             (
                 "        node.update_strategy()\n\n",
                 "        node.update_strategy()\n    for cards in permutations((1, 2, 3), 2):\n"
@@ -241,20 +241,21 @@ KCB:    [0.99779272 0.00220728]
 
 
 @pytest.mark.parametrize(
-    ("line", "label"),
+    "line",
     [
-        ("{i}{lists} [{p} {b}]", ""),
-        ("{card}{upper}: [{p}, {b}]", ""),
-        ("{rank}{letters}: [{p}, {b}]", ""),
-        ("{i} {letters} = [p: {p}, b: {b}]", ""),
-        (".{card}{words}   CHECK   {p}\n.{card}{words}   BET   {b}", ""),
-        ("{i}{letters}  {p}  {b}", ""),
-        ("| {card}{letters} | {p} | {b} |", ""),
-        ("'{card}{letters}': {{'bet': {b}, 'pass': {p}}},", ""),
-        ("{high}{letters} {p} {b}", ""),
+        "{i}{lists} [{p} {b}]",
+        "{card}{upper}: [{p}, {b}]",
+        "{rank}{letters}: [{p}, {b}]",
+        "{i} {letters} = [p: {p}, b: {b}]",
+        ".{card}{words}   CHECK   {p}\n.{card}{words}   BET   {b}",
+        "{i}{letters}  {p}  {b}",
+        "| {card}{letters} | {p} | {b} |",
+        "| {i}{letters} | {p} | {b} |",
+        "'{card}{letters}': {{'bet': {b}, 'pass': {p}}},",
+        "{high}{letters} {p} {b}",
     ],
 )
-def test_formats(line: str, label: str) -> None:
+def test_formats(line: str) -> None:
     """Rows as listings and notebooks print them."""
     policy = solve(flat("kuhn"), CFR(alternating=False), iters=5).policy
     lines = ["Iteration 5:", "strategies"]
