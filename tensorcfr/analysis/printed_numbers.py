@@ -294,7 +294,7 @@ def _split_label(nodes: PublicNodes, label: str) -> tuple[str, list[str]]:
         sorted((word for word in _all_words() if len(word) > 1), key=len, reverse=True)
     )
     rest = text[len(card) :]
-    return card, re.findall(rf"{words}|\d+|[2-9TJQKA][shdc]|[a-zJQKA]", rest, re.IGNORECASE)
+    return card, re.findall(rf"{words}|\d+|(?-i:[2-9TJQKA][shdc])|[a-z]", rest, re.IGNORECASE)
 
 
 def _card_groups(nodes: PublicNodes, tokens: set[str]) -> dict[str, list[int]]:
@@ -382,8 +382,10 @@ def _match_action(actions: Sequence[str], word: str, has_bet: bool) -> int | Non
 
 
 def _spellings(actions: Sequence[str]) -> Iterator[dict[str, int]]:
-    """Yield spellings of actions, the closest first: words, letters, first letters."""
+    """Yield spellings of actions, the closest first: words, first letters, other words."""
     yield {action.lower(): index for index, action in enumerate(actions)}
     yield {action[:1].lower(): index for index, action in reversed(list(enumerate(actions)))}
-    for index, action in enumerate(actions):
-        yield dict.fromkeys(WORDS.get(action.lower(), "").split(), index)
+    # A bet is a call only where nobody can raise, and a pass only where nobody can fold.
+    is_call = [action in ("call", "check", "c") for action in actions]
+    for index in sorted(range(len(actions)), key=is_call.__getitem__):
+        yield dict.fromkeys(WORDS.get(actions[index].lower(), "").split(), index)

@@ -135,7 +135,7 @@ class TestRightPrograms:
 
     def test_an_average_after_the_update(self) -> None:
         edits = (
-            ("        node.strategy_sum[a] += own_reach * strategy[a]\n",
+            ("        node.strategy_sum[a] += own_reach * strategy[a]\n", ""),
             (
                 "        node.update_strategy()\n\n",
                 "        node.update_strategy()\n    for cards in permutations((1, 2, 3), 2):\n"
@@ -386,3 +386,13 @@ def test_cfr_plus_of_the_engine_with_its_defaults() -> None:
     kuhn = flat("kuhn")
     tables = {t: solve(kuhn, CFR_PLUS, iters=t).policy for t in (2, 9)}
     assert diagnose(kuhn, tables).is_cfr
+
+
+def test_chips_of_no_limit_leduc() -> None:
+    """The listing's labels: card, board card, actions as chips; 0 folds or checks."""
+    game = flat("nl_leduc(ranks=2, stack=3)")
+    found = find_infosets(game, ["0[]", "1[]", "0[1]", "1[0]"])
+    names = {label: [game.infoset_labels[i] for i in own] for label, own in found.items()}
+    assert names["0[]"] == ["Qs", "Qh"]
+    assert names["0[1]"] == ["Qs 1", "Qh 1"]
+    assert names["1[0]"] == ["Ks c", "Kh c"]
