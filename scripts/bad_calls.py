@@ -204,6 +204,8 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "curves", sweep.curves, {"rows": rows}
     yield "read_algorithm", sweep.read_algorithm, {"spec": "cfr"}
     yield "regrets", analysis.regrets, {"game": kuhn, "checkpoints": [1]}
+    numbers = {"J": [0.5, 0.5], "K": [0.0, 1.0]}
+    yield "diagnose", analysis.diagnose, {"game": kuhn, "numbers": numbers, "iteration": 2}
     yield "walkthrough", analysis.walkthrough, {"game": kuhn, "algorithm": "cfr", "iters": 1}
     yield "values", analysis.values, of_game
     yield "history_values", analysis.history_values, of_game
@@ -310,6 +312,8 @@ def command_calls(folder: Path) -> Iterator[Call]:
     solution = tensorcfr.solve(kuhn, iters=2).save(folder / "solution.npz", force=True)
     sweep.sweep(folder / "done.csv", ["kuhn"], ["cfr"], iters=2)
     spot = save_spot(make_game("holdem", **NEEDED["holdem"]), folder / "spot.toml")
+    printed = folder / "printed.txt"
+    printed.write_text("J: [0.5, 0.5]\nK: [0.5, 0.5]\n")
     counter = itertools.count()
     good: dict[str, list[str]] = {
         "solve": ["kuhn", "--iters", "2"],
@@ -317,6 +321,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "export": [str(solution)],
         "compare": [str(solution), str(solution)],
         "walkthrough": ["kuhn"],
+        "diagnose": [str(printed), "--iteration", "1"],
         "regrets": ["kuhn"],
         "games": [],
         "algorithms": [],

@@ -9,6 +9,7 @@ from .bounds import (
     sampled_values,
 )
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
+from .diagnosis import Departure, Diagnosis, Mistake, diagnose
 from .hand_tables import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .luck import AdjustedPlays, aivat
@@ -24,6 +25,8 @@ __all__ = [
     "BoardReport",
     "Comparison",
     "ConditionalRegrets",
+    "Departure",
+    "Diagnosis",
     "Difference",
     "Exactness",
     "HandTable",
@@ -31,6 +34,7 @@ __all__ = [
     "HistoryValues",
     "Interval",
     "LocalBestResponse",
+    "Mistake",
     "Plays",
     "RegretPoint",
     "RegretSpread",
@@ -44,6 +48,7 @@ __all__ = [
     "best_responses",
     "compare",
     "conditional_regrets",
+    "diagnose",
     "hand_table",
     "head_to_head",
     "history_values",

@@ -14,6 +14,7 @@ from . import (
     argument_parsers,
     boards_command,
     chart_commands,
+    diagnose_command,
     exports,
     playing,
     report,
@@ -114,6 +115,7 @@ COMMANDS = {
     "Compare": (
         values.evaluate,
         exports.compare,
+        diagnose_command.diagnose,
         sweep_commands.sweep,
         sweep_commands.plot,
         values.regrets,

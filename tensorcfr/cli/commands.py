@@ -30,6 +30,7 @@ SPOT = "game board oop ip pot stacks bets raises"
 RARE: Mapping[str, str] = {
     "boards": "algorithm precision",
     "chart": "algorithm iters",
+    "diagnose": "game json",
     "evaluate": "lock",
     "play": SPOT,
     "regrets": "seed",

@@ -39,6 +39,11 @@ TASKS = (
         'walkthrough(compile_game("kuhn"), "cfr", iters=2)',
     ),
     (
+        "find the mistake in your own CFR program",
+        "tensorcfr diagnose printed.txt --game kuhn",
+        'diagnose(compile_game("kuhn"), "printed.txt")',
+    ),
+    (
         "solve a spot of hold'em",
         "tensorcfr spot spot.toml --target 0.5% --save spot.npz",
         'spot = solve(compile_game("spot.toml"), target="0.5%")',

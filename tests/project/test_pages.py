@@ -28,6 +28,7 @@ PACKAGES = (
     "tensorcfr.analysis",
     "tensorcfr.deep",
     "tensorcfr.evaluation",
+    "tensorcfr.exercises",
     "tensorcfr.formats",
     "tensorcfr.plots",
     "tensorcfr.solvers",

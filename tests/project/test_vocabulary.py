@@ -91,6 +91,7 @@ def test_what_is_wanted_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """The Python of the page, line by line; the viewer and the plays wait for somebody."""
     monkeypatch.chdir(tmp_path)
     Path("spot.toml").write_text(SPOT)
+    Path("printed.txt").write_text("iteration 1\nJ: [0.5, 0.5]\n")
     space: dict[str, Any] = {}
     exec(
         "from tensorcfr import *\nfrom tensorcfr.analysis import *\n"

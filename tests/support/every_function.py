@@ -584,7 +584,7 @@ REASONS: dict[str, str] = {
         LocalBestResponse SampledValues CorrelatedPlan CorrelationGap ExactEquilibrium
         TeamEquilibrium TeamExploitability SequenceTable GameSize CompileProgress
         QuantalResponse QuasiPerfect CorrelatedState DeepState SolvedSpot Runouts
-        BoardReport Batch Batched ByLine Situation
+        BoardReport Batch Batched ByLine Situation Departure Diagnosis Mistake
     """,
     PLACES: """
         compile_game load_game resolve_rules from_gambit from_openspiel parse_spot
@@ -623,7 +623,7 @@ REASONS: dict[str, str] = {
         buckets_by_label buckets_by_strength lift
     """,
     SMALL: """
-        quantal_responses quasi_perfect
+        diagnose quantal_responses quasi_perfect
     """,
     SWEEPS: """
         Cell LEVELS Reached StopRules SweepProgress SweepRow SweepTable curves reached

@@ -1,0 +1,70 @@
+"""Command ``diagnose``, which compares numbers of other programs with CFR."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..analysis.diagnosis import diagnose as find_mistakes
+from ..compilers import compile_game
+from . import report
+from .console import errors_in_one_line, plain_console
+from .json_output import Json, print_json
+
+
+@errors_in_one_line()
+def diagnose(
+    file: Annotated[
+        Path, typer.Argument(help="A text with the numbers that a program prints, by infoset.")
+    ],
+    game: Annotated[
+        str, typer.Option("--game", "-g", help="The game; 'tensorcfr games' lists them.")
+    ] = "kuhn",
+    iteration: Annotated[
+        int | None,
+        typer.Option(
+            hidden=True,
+            min=1,
+            help="The numbers are of this iteration, unless lines such as 'iteration 10' tell.",
+        ),
+    ] = None,
+    numbers: Annotated[
+        str,
+        typer.Option(
+            hidden=True,
+            help="The numbers are average 'strategies', the 'last' strategies, or 'regrets'; "
+            "'auto' decides by the numbers.",
+        ),
+    ] = "auto",
+    actions: Annotated[
+        str | None,
+        typer.Option(
+            hidden=True, metavar="A,B,...", help="Actions in the order of the program's numbers."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare the numbers of another CFR program with CFR, and name its mistake.
+
+    For example 'tensorcfr diagnose printed.txt --game leduc --iteration 10'.  Settings are options.
+    """
+    result = find_mistakes(
+        compile_game(game, cut=False),
+        file.read_text("utf-8"),
+        iteration=iteration,
+        numbers_are=numbers,  # type: ignore[arg-type]
+        actions=None if actions is None else actions.split(","),
+    )
+    if as_json:
+        fields = ("kind", "iterations", "value", "exploitability", "missing", "algorithm")
+        document = {field: getattr(result, field) for field in fields}
+        document["mistakes"] = [mistake._asdict() for mistake in result.mistakes]
+        document |= {"alternatives": result.alternatives, "note": result.note}
+        document["departure"] = result.departure and asdict(result.departure)
+        print_json(document)
+        return
+    for line in str(result).splitlines():
+        report.print_line(plain_console(), line)
