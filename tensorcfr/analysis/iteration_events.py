@@ -31,12 +31,10 @@ MAX_HISTORIES = 1_000
 """Largest number of histories to show by default."""
 MAX_TERMS = 24
 """Largest number of histories in the sum of a regret that are shown one by one."""
-TOLERANCE = 1e-9
-"""Largest relative difference between a sum that is shown and the number of the engine."""
 
 
 @dataclass(frozen=True)
-class Node:
+class ShownHistory:
     """One history that is shown."""
 
     parent: int
@@ -60,7 +58,7 @@ class ShownInfoset:
     """One infoset that is shown."""
 
     label: str
-    """Its label."""
+    """Label of the infoset."""
     player: int
     """Player who acts."""
     actions: tuple[str, ...]
@@ -76,7 +74,7 @@ class Term:
     history: str
     """Labels of the steps to the history."""
     node: int
-    """Its index among those shown; -1 if it is not shown."""
+    """Index among the nodes shown; -1 if the history is not shown."""
     weight: float
     """Counterfactual reach; in sampled traversals without the probabilities that cancel."""
     values: tuple[float, ...]
@@ -103,17 +101,12 @@ class Learned:
     """Strategy that was played."""
     new_strategy: tuple[float, ...]
     """Strategy of the next iteration."""
-    regret_rule: str
-    """Relation of the cumulative regrets: ``"sum"``; ``"floor"``, the sum floored at 0;
-    ``"discount"``, the old regret discounted first; or ``"rule"``, another formula."""
-    is_matched: bool
-    """True if the new strategy is proportional to the positive new regrets."""
 
 
 @dataclass(frozen=True)
 class Averaged:
-    """Addition to one infoset's cumulative strategy:
-    ``scale * old + weight * reach / sampled * strategy``."""
+    """Addition to one infoset's cumulative strategy: ``scale * old + weight * reach / sampled *
+    strategy``, if the algorithm has no other average."""
 
     infoset: int
     """Index among the infosets shown."""
@@ -132,8 +125,6 @@ class Averaged:
     """Cumulative strategy before the addition."""
     new_strategy_sum: tuple[float, ...]
     """Cumulative strategy after it."""
-    is_exact: bool
-    """True if the factors give the engine's number; other options of the average do not."""
 
 
 @dataclass(frozen=True)
@@ -145,16 +136,15 @@ class Update:
     scheme: str
     """``"whole"``, ``"chance"``, ``"external"`` or ``"outcome"``."""
     reach: tuple[tuple[float, ...], ...]
-    """For each node the reach of each player, then that of chance."""
+    """Reach of each player, then of chance, for each node."""
     value: tuple[float | None, ...]
-    """For each node the player's value; None if the update does not visit the node."""
+    """Value to the player for each node; None if the update does not visit the node."""
     drawn: tuple[float | None, ...]
     """Outcome sampling: probability with which the player's action into the node was drawn."""
     strategy: tuple[tuple[float, ...], ...]
-    """For each infoset shown the strategy that the update uses."""
+    """Strategies that the update uses, for each infoset shown."""
     passed: tuple[tuple[float, ...], ...]
-    """The same for the values that are passed up; only some algorithms pass up those of a new
-    strategy."""
+    """Strategies whose values are passed up.  Some algorithms use the new strategy for them."""
     learned: tuple[Learned, ...]
     """Updates of infosets."""
     averaged: tuple[Averaged, ...]
@@ -181,7 +171,7 @@ class ShownIteration:
     number: int
     """Number of the iteration, from 1."""
     regret: tuple[tuple[float, ...], ...]
-    """For each infoset shown the cumulative regrets before the iteration."""
+    """Cumulative regrets before the iteration, for each infoset shown."""
     strategy: tuple[tuple[float, ...], ...]
     """Strategies before it."""
     strategy_sum: tuple[tuple[float, ...], ...]
@@ -201,14 +191,14 @@ class IterationEvents(OneLine):
     algorithm: str
     """Name and options of the algorithm."""
     formula: str
-    """Its formula in one line."""
+    """Formula in one line."""
     n_players: int
     """Number of players."""
     n_histories: int
     """Number of histories of the game."""
     path: tuple[str, ...]
     """Labels of the steps to the first node shown."""
-    nodes: tuple[Node, ...]
+    nodes: tuple[ShownHistory, ...]
     """Histories that are shown, parents first."""
     infosets: tuple[ShownInfoset, ...]
     """Infosets that are shown, in the order of play."""
@@ -236,8 +226,8 @@ def iteration_events(
 
     >>> from tensorcfr import compile_game
     >>> events = iteration_events(compile_game("kuhn"), "cfr", iters=1)
-    >>> [one.title for one in events.iterations[0].passes][:2]
-    ['forward pass of player 0: reaches', 'backward pass of player 0: values, regrets, strategies']
+    >>> [each.title for each in events.iterations[0].passes][:2]
+    ['forward pass of player 0: reaches', 'backward pass of player 0: values and regrets']
     >>> learned = events.iterations[0].updates[0].learned[-1]
     >>> events.infosets[learned.infoset].label, learned.instant
     ('J', (0.125, -0.125))
@@ -274,7 +264,7 @@ def iteration_events(
         shown = None
     else:
         shown = _part(game, top, most, None)
-    recorder = _Recorder(
+    recorder = _IterationRecorder(
         solver, game.tree.probability if deal is None else fixed_chance(game, deal)[0]
     )
     for _ in range(iters):
@@ -367,9 +357,11 @@ class _Work:
     """Kind and node; of regrets the infoset, of averages the index in ``averaged``."""
     pending: list[int]
     """Infosets whose regrets are updated after the traversal."""
+    average_events: list[tuple[str, int]]
+    """Additions to averages in a pass of their own."""
 
 
-class _Recorder:
+class _IterationRecorder:
     """Runs a solver iteration by iteration, and computes the numbers of each update."""
 
     def __init__(self, solver: IterativeSolver, chance: np.ndarray) -> None:
@@ -398,7 +390,7 @@ class _Recorder:
         """Run an iteration and record its updates."""
         number, before = len(self.work) + 1, self.numbers[-1]
         solver: Any = self.solver
-        last = solver.state.last if self.reader else None
+        last = solver.state.last if self.reader else np.empty(0)
         solver.iterate()
         after = numbers_of(solver)
         profiles = update_profiles(solver, before[1], after[1])
@@ -429,10 +421,12 @@ class _Recorder:
         """Create the record of an update, with the reaches of all histories."""
         tree, steps = self.game.tree, self._steps(profile)
         actors = [*range(self.game.n_players), CHANCE]
-        reaches = [reach_by_steps(tree, np.where(self.mover == one, steps, 1.0)) for one in actors]
+        reaches = [
+            reach_by_steps(tree, np.where(self.mover == actor, steps, 1.0)) for actor in actors
+        ]
         value, drawn = np.full((2, tree.n_nodes), np.nan)
         arrays = profile, profile, np.stack(reaches, axis=1), value, drawn
-        return _Work(player, scheme, *arrays, {}, [], [], [])
+        return _Work(player, scheme, *arrays, {}, [], [], [], [])
 
     def _choices(self, player: int) -> list[int]:
         """Return the histories in which a player has several actions, ascending."""
@@ -445,18 +439,27 @@ class _Recorder:
         game, tree = self.game, self.game.tree
         work = self._begin(player, "whole", profile)
         if self.variant.passes_up == "new":
-            own = slice(*game.form.player_sequences[player : player + 2].tolist())
+            numbers = slice(*game.form.player_sequences[player : player + 2].tolist())
             work.passed = profile.copy()
-            work.passed[own] = new[own]
+            work.passed[numbers] = new[numbers]
         values = values_of_profiles(game, [work.passed] * game.n_players, self.chance)
         work.value = values.value[:, player]
         others = np.delete(work.reach, player, axis=1).prod(axis=1)
-        for node in self._choices(player):
+        learners = self._choices(player)
+        first = {int(tree.infoset[node]): node for node in reversed(learners)}
+        work.events = [("reach", node) for node in range(tree.n_nodes)]
+        for node in reversed(range(tree.n_nodes)):
+            work.events.append(("value", node))
+            # By perfect recall, all values after an infoset are known at its first history.
+            if first.get(int(tree.infoset[node])) == node:
+                work.events.append(("regret", int(tree.infoset[node])))
+        for node in learners:
             below = work.value[slice(*tree.first_child[node : node + 2].tolist())]
             infoset = int(tree.infoset[node])
             value = float(profile[game.sequences(infoset)] @ below)
             if infoset not in work.learned:
                 reach = float(work.reach[node, player])
+                work.average_events.append(("average", len(work.averaged)))
                 work.averaged.append((infoset, weight, reach, 1.0))
             work.learned.setdefault(infoset, []).append((node, float(others[node]), below, value))
         return work
@@ -490,13 +493,13 @@ class _Recorder:
                 if follows_plays:
                     cancelled = {player, actor}
                     sampled *= self._product(work.reach[node], cancelled)
-                own = 1.0 if averaging == "simple" else float(work.reach[node, player])
+                own_reach = 1.0 if averaging == "simple" else float(work.reach[node, player])
                 total = weight
                 if averaging == "optimistic":
                     total, sampled = float(self.clock - last[infoset]), 1.0
                 if infoset not in work.learned or follows_plays:
                     work.events.append(("average", len(work.averaged)))
-                    work.averaged.append((infoset, total, own, sampled))
+                    work.averaged.append((infoset, total, own_reach, sampled))
             if is_down:
                 continue
             work.value[node] = self._value(work, node, steps)
@@ -522,7 +525,7 @@ class _Recorder:
         """Return the product of the reaches of all players but some; chance counts if given."""
         # Without chance in the schemes that sample it.
         count = self.game.n_players if self.solver.algorithm.scheme != "whole" else len(reach)
-        return float(np.prod([reach[one] for one in range(count) if one not in without]))
+        return float(np.prod([reach[factor] for factor in range(count) if factor not in without]))
 
     def _value(self, work: _Work, node: int, steps: np.ndarray) -> float:
         """Return the value of a visited history, from those after it."""
@@ -548,7 +551,7 @@ class _Assembly:
         shown: int64, ascending: histories to show.
     """
 
-    def __init__(self, recorder: _Recorder, shown: np.ndarray) -> None:
+    def __init__(self, recorder: _IterationRecorder, shown: np.ndarray) -> None:
         self.recorder, self.game, self.shown = recorder, recorder.game, shown
         tree = self.game.tree
         self.index = {int(node): k for k, node in enumerate(shown)}
@@ -575,22 +578,22 @@ class _Assembly:
             iterations=iterations,
         )
 
-    def _node(self, node: int) -> Node:
+    def _node(self, node: int) -> ShownHistory:
         tree = self.game.tree
         utility: tuple[float, ...] = ()
         if tree.player[node] == TERMINAL:
             row = tree.utility[np.searchsorted(tree.terminal, node)]
             utility = tuple((row * self.game.unit).tolist())
         parent = self.index.get(int(tree.parent[node]), -1)
-        first = int(tree.first_child[node])
-        return Node(
+        children = range(*tree.first_child[node : node + 2].tolist())
+        return ShownHistory(
             parent=parent,
             label=step_label(self.game, node) if parent >= 0 else "",
             actor=int(tree.player[node]),
             infoset=self.infoset_index.get(int(tree.infoset[node]), -1),
             probability=float(self.recorder.chance[node]),
             utility=utility,
-            is_stub=not utility and first not in self.index,
+            is_stub=not utility and self.index.keys().isdisjoint(children),
         )
 
     def _infoset(self, infoset: int) -> ShownInfoset:
@@ -600,7 +603,7 @@ class _Assembly:
         if numbers is not None and len(game.infoset_actions[infoset]) > 1:
             firsts = numbers[game.infoset_sequence]
             same = np.flatnonzero(firsts == firsts[infoset]).tolist()
-            merged = tuple(labels[one] for one in same if one != infoset)
+            merged = tuple(labels[index] for index in same if index != infoset)
         actions = game.infoset_actions[infoset]
         return ShownInfoset(labels[infoset], int(game.infoset_player[infoset]), actions, merged)
 
@@ -611,20 +614,20 @@ class _Assembly:
     def _iteration(self, k: int) -> ShownIteration:
         recorder, unit = self.recorder, self.game.unit
         before, after, works = recorder.numbers[k], recorder.numbers[k + 1], recorder.work[k]
-        left = [one[0] for work in works for one in work.averaged]
+        left = [addition[0] for work in works for addition in work.averaged]
         updates = []
         for work in works:
             averaged = []
-            for one in work.averaged:
-                left.remove(one[0])
-                averaged.append(self._averaged(k, work, one, is_last=one[0] not in left))
+            for addition in work.averaged:
+                left.remove(addition[0])
+                averaged.append(self._averaged(k, work, addition, is_last=addition[0] not in left))
             updates.append(self._update(work, before, after, averaged))
         self.sums.clear()
         return ShownIteration(
             number=k + 1,
-            regret=tuple(self._at(before[0], one, unit) for one in self.infosets),
-            strategy=tuple(self._at(before[1], one) for one in self.infosets),
-            strategy_sum=tuple(self._at(before[2], one) for one in self.infosets),
+            regret=tuple(self._at(before[0], infoset, unit) for infoset in self.infosets),
+            strategy=tuple(self._at(before[1], infoset) for infoset in self.infosets),
+            strategy_sum=tuple(self._at(before[2], infoset) for infoset in self.infosets),
             updates=tuple(updates),
             passes=tuple(self._passes(works, updates)),
         )
@@ -644,15 +647,15 @@ class _Assembly:
             reach=tuple(map(tuple, work.reach[shown].tolist())),
             value=tuple(None if np.isnan(x) else x for x in work.value[shown].tolist()),
             drawn=tuple(None if np.isnan(x) else x for x in work.drawn[shown].tolist()),
-            strategy=tuple(self._at(work.profile, one) for one in self.infosets),
-            passed=tuple(self._at(work.passed, one) for one in self.infosets),
+            strategy=tuple(self._at(work.profile, infoset) for infoset in self.infosets),
+            passed=tuple(self._at(work.passed, infoset) for infoset in self.infosets),
             learned=tuple(learned),
-            averaged=tuple(one for one in averaged if one is not None),
+            averaged=tuple(addition for addition in averaged if addition is not None),
         )
 
     def _learned(self, work: _Work, infoset: int, before: Numbers, after: Numbers) -> Learned:
         terms, unit = work.learned[infoset], self.game.unit
-        instant = sum(weight * (values - value) for _, weight, values, value in terms)
+        instant = _sum([weight * (values - value) for _, weight, values, value in terms])
         shown = [
             Term(
                 history=" ".join(_steps(self.game, node)) or START,
@@ -664,24 +667,18 @@ class _Assembly:
             for node, weight, values, value in terms[:MAX_TERMS]
         ]
         if rest := terms[MAX_TERMS:]:
-            values = sum(weight * values for _, weight, values, _ in rest)
+            values = _sum([weight * values for _, weight, values, _ in rest])
             value = sum(weight * value for _, weight, _, value in rest)
             shown.append(Term(f"{len(rest):,} more", -1, 1.0, tuple(values.tolist()), value))
-        regret, new_regret = (self._at(one[0], infoset, unit) for one in (before, after))
-        new_strategy = self._at(after[1], infoset)
-        positive = np.maximum(new_regret, 0.0)
-        total = float(positive.sum())
-        uniform = np.full(len(positive), 1.0 / len(positive))
+        regret, new_regret = (self._at(numbers[0], infoset, unit) for numbers in (before, after))
         return Learned(
             infoset=self.infoset_index[infoset],
             terms=tuple(shown),
-            instant=tuple(np.asarray(instant).tolist()),
+            instant=tuple(instant.tolist()),
             regret=regret,
             new_regret=new_regret,
             strategy=self._at(work.profile, infoset),
-            new_strategy=new_strategy,
-            regret_rule=_regret_rule(np.array(regret), np.asarray(instant), np.array(new_regret)),
-            is_matched=_close(positive / total if total > 0.0 else uniform, new_strategy),
+            new_strategy=self._at(after[1], infoset),
         )
 
     def _averaged(
@@ -699,92 +696,56 @@ class _Assembly:
         expected = scale * old + weight * reach / sampled * strategy
         new = self.recorder.numbers[k + 1][2][sequences] if is_last else expected
         self.sums[infoset] = new
-        lists = strategy, old, new
         return Averaged(
-            self.infoset_index[infoset],
-            *(weight, reach, sampled, scale),
-            *(tuple(one.tolist()) for one in lists),
-            is_exact=_close(new, expected),
+            infoset=self.infoset_index[infoset],
+            weight=weight,
+            reach=reach,
+            sampled=sampled,
+            scale=scale,
+            strategy=tuple(strategy.tolist()),
+            strategy_sum=tuple(old.tolist()),
+            new_strategy_sum=tuple(new.tolist()),
         )
 
     def _passes(self, works: list[_Work], updates: list[Update]) -> list[Pass]:
         """Return the passes of an iteration in the engine's order."""
-        recorder = self.recorder
-        each = [
-            self._sampled_passes(k, work, updates[k])
-            if recorder.reader
-            else self._whole_passes(k, work, updates[k])
-            for k, work in enumerate(works)
-        ]
-        if recorder.variant.alternating:
-            return [one for passes in each for one in passes]
-        if recorder.reader:
-            return [one for part in (slice(2), slice(2, 3)) for ps in each for one in ps[part]]
-        return [passes[0] for passes in each] + [one for passes in each for one in passes[1:]]
+        pairs = enumerate(zip(works, updates, strict=True))
+        by_update = [self._passes_of(k, work, update) for k, (work, update) in pairs]
+        if self.recorder.variant.alternating:
+            return [each for passes in by_update for each in passes]
+        # All players compute before any player's strategy changes.
+        first = 2 if self.recorder.reader else 1
+        parts = slice(first), slice(first, None)
+        return [each for part in parts for passes in by_update for each in passes[part]]
 
-    def _whole_passes(self, k: int, work: _Work, update: Update) -> list[Pass]:
-        nodes = range(len(self.shown))
-        learned = {one.infoset: j for j, one in enumerate(update.learned)}
-        averaged = {one.infoset: j for j, one in enumerate(update.averaged)}
-        infosets = self._node_infosets
-        first = {infoset: node for node, infoset in reversed(list(enumerate(infosets)))}
-        backward: list[tuple[str, int]] = []
-        for node in reversed(nodes):
-            backward.append(("value", node))
-            # By perfect recall, all values after an infoset are known at its first history.
-            if infosets[node] in learned and first[infosets[node]] == node:
-                backward.append(("regret", learned[infosets[node]]))
-        name = f"of player {work.player}"
-        return [
-            Pass(f"forward pass {name}: reaches", k, tuple(("reach", node) for node in nodes)),
-            Pass(f"backward pass {name}: values, regrets, strategies", k, tuple(backward)),
-            Pass(
-                f"forward pass {name}: average",
-                k,
-                tuple(("average", averaged[one]) for one in sorted(averaged)),
-            ),
-        ]
-
-    @property
-    def _node_infosets(self) -> list[int]:
-        """Index of the infoset of each node; -1 without one."""
-        return [self.infoset_index.get(int(one), -1) for one in self.game.tree.infoset[self.shown]]
-
-    def _sampled_passes(self, k: int, work: _Work, update: Update) -> list[Pass]:
-        learned = {self.infosets[one.infoset]: j for j, one in enumerate(update.learned)}
-        shown_averages = [j for j, one in enumerate(work.averaged) if one[0] in self.infoset_index]
+    def _passes_of(self, k: int, work: _Work, update: Update) -> list[Pass]:
+        """Return the passes of one update: down, up, and those after them."""
+        kept = [j for j, addition in enumerate(work.averaged) if addition[0] in self.infoset_index]
         number = {
             "reach": self.index,
             "value": self.index,
-            "regret": learned,
-            "average": {j: at for at, j in enumerate(shown_averages)},
+            "regret": {self.infosets[row.infoset]: j for j, row in enumerate(update.learned)},
+            "average": {addition: j for j, addition in enumerate(kept)},
         }
-        events = [(kind, number[kind][one]) for kind, one in work.events if one in number[kind]]
-        name = f"for player {work.player}"
+        pending = [("regret", infoset) for infoset in work.pending]
+        turn = next(j for j, event in enumerate(work.events) if event[0] == "value")
+        titles = {
+            f"forward pass of player {work.player}: reaches": work.events[:turn],
+            f"backward pass of player {work.player}: values and regrets": work.events[turn:],
+            f"update of player {work.player}: regrets and strategies": pending,
+            f"forward pass of player {work.player}: average": work.average_events,
+        }
         if work.scheme == "external":
-            return [Pass(f"traversal {name}: down to each terminal and back", k, tuple(events))]
-        turn = next((j for j, one in enumerate(events) if one[0] == "value"), len(events))
-        passes = [
-            Pass(f"forward pass {name}: reaches", k, tuple(events[:turn])),
-            Pass(f"backward pass {name}: values, regrets", k, tuple(events[turn:])),
+            titles = {f"traversal of player {work.player}: down, and back with values": work.events}
+        return [
+            Pass(
+                title, k, tuple((kind, number[kind][j]) for kind, j in events if j in number[kind])
+            )
+            for title, events in titles.items()
+            if events
         ]
-        if pending := [("regret", learned[one]) for one in work.pending if one in learned]:
-            passes.append(Pass(f"update of player {work.player}: regrets", k, tuple(pending)))
-        return passes
 
 
-def _close(one: Any, other: Any) -> bool:
-    return bool(np.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE * TOLERANCE * 1e6))
-
-
-def _regret_rule(regret: np.ndarray, instant: np.ndarray, new: np.ndarray) -> str:
-    """Return the relation of cumulative regrets; see :class:`Learned`."""
-    if _close(regret + instant, new):
-        return "sum"
-    if _close(np.maximum(regret + instant, 0.0), new):
-        return "floor"
-    with np.errstate(divide="ignore", invalid="ignore"):
-        discount = np.where(regret == 0.0, 1.0, (new - instant) / regret)
-    is_discount = (discount > -TOLERANCE) & (discount < 1.0 + TOLERANCE)
-    is_same = (regret != 0.0) | np.isclose(new, instant, rtol=TOLERANCE, atol=1e-12)
-    return "discount" if (is_discount & is_same).all() else "rule"
+def _sum(arrays: list[np.ndarray]) -> np.ndarray:
+    total: np.ndarray = np.sum(arrays, axis=0)
+    return total

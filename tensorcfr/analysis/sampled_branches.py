@@ -155,7 +155,7 @@ class BranchReader:
         return range(first, end)
 
     def _place(self, node: int, child: int) -> None:
-        """Note the public node of a child, in games with private hands."""
+        """Store the public node of a child, in games with private hands."""
         if node in self._public and self.game.tree.player[node] != CHANCE:
             first = int(self.tree.node[self._public[node]]["first_child"])
             self._public[child] = first + child - self._children(node)[0]
@@ -211,7 +211,7 @@ class BranchReader:
         """Try all actions, as :mod:`tensorcfr.kernels.sampling_chance` does."""
         tree, step, prune = self.game.tree, self._step, self.record.prune
         queue, down = [(start, 1.0, 1.0)], []
-        for node, own, others in queue:  # The queue grows.
+        for node, own_reach, others in queue:  # The queue grows.
             way = [node]
             # The way down to a history with a choice is visited at once.
             while True:
@@ -225,7 +225,7 @@ class BranchReader:
                     break
             down += way
             for child in children:
-                x = own * step[child] if actor == self._player else own
+                x = own_reach * step[child] if actor == self._player else own_reach
                 y = others if actor == self._player else others * step[child]
                 is_cut = step[child] == 0.0 if actor == CHANCE else prune and x == y == 0.0
                 if not is_cut:

@@ -26,6 +26,8 @@ function playIterations(container, data, toggleTheme) {
     if (Math.abs(x) < 5e-13) return "0";
     return (Math.abs(x) < 1e-4 ? x.toExponential(digits - 2) : String(parseFloat(x.toPrecision(digits)))).replaceAll("-", "−");
   };
+  // A formula is shown only if it gives the engine's number, up to rounding.
+  const near = (x, y, scale) => Math.abs(x - y) <= 1e-9 * (Math.abs(x) + Math.abs(y) + Math.abs(scale)) + 1e-15;
   const inner = x => x < 0 ? `(${text(x)})` : text(x);
   // A reach such as 1/6 as a fraction, if its decimals do not end soon.
   const share = (x, most = 3000) => {
@@ -134,11 +136,10 @@ function playIterations(container, data, toggleTheme) {
   function regretSum(infoset, a) {
     const {label, actions} = infosets[infoset], learned = learnedOf(infoset, true), title = `regret sum of ${actions[a]} at ${label}`;
     if (!learned) return {title, result: 0, lines: ["no update yet: 0"]};
-    const old = learned.regret[a], instant = learned.instant[a], shown = learned.new_regret[a], plain = old + instant;
-    if (learned.regret_rule === "sum") return {title, result: plain, lines: [`${text(old)} + ${inner(instant)} = ${text(plain)}`]};
-    if (learned.regret_rule === "floor") return {title, result: Math.max(plain, 0), lines: [`max(0, ${text(old)} + ${inner(instant)}) = ${text(Math.max(plain, 0))}`]};
-    const d = old ? (shown - instant) / old : 1;
-    if (learned.regret_rule === "discount") return {title, result: d * old + instant, lines: [`${inner(old)} × ${text(d)} + ${inner(instant)} = ${text(shown)}`, data.formula]};
+    const old = learned.regret[a], instant = learned.instant[a], shown = learned.new_regret[a], plain = old + instant, d = (shown - instant) / old;
+    if (near(plain, shown, old)) return {title, result: plain, lines: [`${text(old)} + ${inner(instant)} = ${text(plain)}`]};
+    if (near(Math.max(plain, 0), shown, old)) return {title, result: Math.max(plain, 0), lines: [`max(0, ${text(old)} + ${inner(instant)}) = ${text(Math.max(plain, 0))}`]};
+    if (d > 0 && d < 1) return {title, result: d * old + instant, lines: [`${inner(old)} × ${text(d)} + ${inner(instant)} = ${text(shown)}`, data.formula]};
     return {title, result: shown, lines: [`from R = ${text(old)} and r = ${text(instant)}: ${text(shown)}`, data.formula]};
   }
 
@@ -146,7 +147,7 @@ function playIterations(container, data, toggleTheme) {
     const {label, actions} = infosets[infoset], added = averagedOf(infoset, true), title = `strategy sum of ${actions[a]} at ${label}`;
     if (!added) return {title, result: 0, lines: ["no update yet: 0"]};
     const result = added.scale * added.strategy_sum[a] + added.weight * added.reach / added.sampled * added.strategy[a];
-    if (!added.is_exact) return {title, result: added.new_strategy_sum[a], lines: [`${text(added.strategy_sum[a])} before, ${text(added.new_strategy_sum[a])} after: by the rule of the algorithm`, data.formula]};
+    if (!near(result, added.new_strategy_sum[a], added.strategy_sum[a])) return {title, result: added.new_strategy_sum[a], lines: [`${text(added.strategy_sum[a])} before, ${text(added.new_strategy_sum[a])} after: by the rule of the algorithm`, data.formula]};
     const words = [`weight ${text(added.weight)}`, `own reach ${share(added.reach)}`, `strategy ${text(added.strategy[a])}`].join(" × ");
     return {title, result, lines: [`${text(added.strategy_sum[a])}${added.scale === 1 ? "" : ` × ${text(added.scale)}`} + ${words}${added.sampled === 1 ? "" : ` ÷ probability of the visit ${text(added.sampled)}`} = ${text(result)}`]};
   }
@@ -189,7 +190,7 @@ function playIterations(container, data, toggleTheme) {
       const {edge, box} = shapes[n], visits = known(update().value[n]);
       const label = node.actor === -1 ? "chance" : node.infoset >= 0 ? infosets[node.infoset].label : "";
       const number = valued.has(n) ? text(update().value[n], 4) : node.actor === -2 ? text(node.utility[update().player], 4) : "";
-      box.children[1].textContent = node.is_stub ? "…" : label ? cut(label, number ? 8 : 14) + (number ? ` ${number}` : "") : number;
+      box.children[1].textContent = node.is_stub ? "…" : label ? cut(label, Math.max(5, 14 - number.length)) + (number ? ` ${number}` : "") : number;
       const flags = {here: n === selected, known: known_now.has(n), valued: valued.has(n), left: other && !visits,
         same: n !== selected && chosen >= 0 && node.infoset === chosen};
       for (const [name, on] of Object.entries(flags)) box.classList.toggle(name, on);
