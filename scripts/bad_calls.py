@@ -205,6 +205,8 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "read_algorithm", sweep.read_algorithm, {"spec": "cfr"}
     yield "regrets", analysis.regrets, {"game": kuhn, "checkpoints": [1]}
     yield "walkthrough", analysis.walkthrough, {"game": kuhn, "algorithm": "cfr", "iters": 1}
+    shown = {"game": kuhn, "algorithm": "cfr", "iters": 1}
+    yield "iteration_events", analysis.iteration_events, shown
     yield "values", analysis.values, of_game
     yield "history_values", analysis.history_values, of_game
     yield "conditional_regrets", analysis.conditional_regrets, of_game

@@ -30,7 +30,7 @@ function playIterations(container, data, toggleTheme) {
   const near = (x, y, scale) => Math.abs(x - y) <= 1e-9 * (Math.abs(x) + Math.abs(y) + Math.abs(scale)) + 1e-15;
   const inner = x => x < 0 ? `(${text(x)})` : text(x);
   // A reach such as 1/6 as a fraction, if its decimals do not end soon.
-  const share = (x, most = 3000) => {
+  const share = (x, most = 2000) => {
     if (Math.abs(x * 1000 - Math.round(x * 1000)) < 1e-9) return text(x);
     for (let d = 3; d <= most; d++) if (Math.abs(x * d - Math.round(x * d)) < 1e-9) return `${Math.round(x * d)}/${d}`;
     return text(x);
@@ -45,21 +45,22 @@ function playIterations(container, data, toggleTheme) {
 
   // ------------------------------------------------------------------- what is known at an event
 
-  // Last event up to now that satisfies a condition, within the iteration or from the start.
-  const last = (condition, whole) => {
-    for (let k = now; k >= 0 && (whole || events[k].i === events[now].i); k--) if (condition(events[k])) return events[k];
-    return null;
-  };
+  const when = new Map(), changes = {regret: infosets.map(() => []), average: infosets.map(() => [])};
+  events.forEach((event, k) => {
+    const {kind, index, update} = event, list = kind === "regret" ? update.learned : update.averaged;
+    if (kind in changes) changes[kind][list[index].infoset].push([k, list[index]]);
+    else { if (!when.has(update)) when.set(update, {reach: [], value: []}); when.get(update)[kind][index] = k; }
+  });
   const update = () => events[now].update;
-  const hasReach = n => Boolean(last(e => e.update === update() && e.kind === "reach" && e.index === n));
-  const hasValue = n => Boolean(last(e => e.update === update() && e.kind === "value" && e.index === n));
-  const valueOf = n => hasValue(n) ? update().value[n] : null;
-  const lastOf = (kind, list, infoset, whole) => {
-    const event = last(e => e.kind === kind && e.update[list][e.index].infoset === infoset, whole);
-    return event && event.update[list][event.index];
+  const has = (kind, n) => when.get(update())[kind][n] <= now;
+  const valueOf = n => has("value", n) ? update().value[n] : null;
+  // The last change of an infoset up to now: in this iteration, or in any.
+  const lastOf = (kind, infoset, whole) => {
+    const found = changes[kind][infoset].findLast(([k]) => k <= now);
+    return found && (whole || events[found[0]].i === events[now].i) ? found[1] : null;
   };
-  const learnedOf = (infoset, whole) => lastOf("regret", "learned", infoset, whole);
-  const averagedOf = (infoset, whole) => lastOf("average", "averaged", infoset, whole);
+  const learnedOf = (infoset, whole) => lastOf("regret", infoset, whole);
+  const averagedOf = (infoset, whole) => lastOf("average", infoset, whole);
 
   // ----------------------------------------------------------------- the sum behind each number
 
@@ -180,18 +181,13 @@ function playIterations(container, data, toggleTheme) {
     ...shapes.flatMap(shape => shape.edge ? [shape.edge] : []), ...shapes.map(shape => shape.box));
 
   function showTree() {
-    const known_now = new Set(), valued = new Set();
-    for (let k = now; k >= 0 && events[k].update === update(); k--) {
-      if (events[k].kind === "reach") known_now.add(events[k].index);
-      if (events[k].kind === "value") valued.add(events[k].index);
-    }
     const other = update().scheme !== "whole", chosen = nodes[selected].infoset;
     nodes.forEach((node, n) => {
       const {edge, box} = shapes[n], visits = known(update().value[n]);
       const label = node.actor === -1 ? "chance" : node.infoset >= 0 ? infosets[node.infoset].label : "";
-      const number = valued.has(n) ? text(update().value[n], 4) : node.actor === -2 ? text(node.utility[update().player], 4) : "";
+      const number = has("value", n) ? text(update().value[n], 4) : node.actor === -2 ? text(node.utility[update().player], 4) : "";
       box.children[1].textContent = node.is_stub ? "…" : label ? cut(label, Math.max(5, 14 - number.length)) + (number ? ` ${number}` : "") : number;
-      const flags = {here: n === selected, known: known_now.has(n), valued: valued.has(n), left: other && !visits,
+      const flags = {here: n === selected, known: has("reach", n), valued: has("value", n), left: other && !visits,
         same: n !== selected && chosen >= 0 && node.infoset === chosen};
       for (const [name, on] of Object.entries(flags)) box.classList.toggle(name, on);
       if (!edge) return;
@@ -211,11 +207,11 @@ function playIterations(container, data, toggleTheme) {
     if (!known(value)) return make("span", {class: "dim"}, "·");
     const key = `${name}/${selected}`;
     return make("button", {class: "number", "data-name": name, "data-value": value, "aria-pressed": String(asked && asked.key === key),
-      on: {click: () => { pause(); asked = asked && asked.key === key ? null : {key, sum}; show(); const again = [...panel.querySelectorAll("button.number")].find(one => one.dataset.name === name); if (again) again.focus({preventScroll: true}); }}}, shown || text(value));
+      on: {click: () => { pause(); asked = asked && asked.key === key ? null : {key, sum}; showNumbers(); const again = [...panel.querySelectorAll("button.number")].find(one => one.dataset.name === name); if (again) again.focus({preventScroll: true}); }}}, shown || text(value));
   };
 
   function showNumbers() {
-    const node = nodes[selected], {player} = update(), reached = hasReach(selected), value = valueOf(selected);
+    const node = nodes[selected], {player} = update(), reached = has("reach", selected), value = valueOf(selected);
     const parts = [make("h2", {}, steps(selected)), make("p", {class: "dim"}, node.infoset >= 0
       ? `infoset ${infosets[node.infoset].label}: player ${node.actor} acts` : node.actor === -1 ? "chance node" : node.is_stub ? "no traversal came here" : "terminal")];
     if (node.infoset >= 0 && infosets[node.infoset].merged.length)
