@@ -94,10 +94,7 @@ def walkthrough(
     ] = None,
     line: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="Show only the histories after these outcomes and actions in the page of --html.",
-        ),
+        typer.Option(help="Show only the histories after 'A,B,...' in the page of --html."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Let --html replace an existing file.")
@@ -114,7 +111,7 @@ def walkthrough(
         return
     steps = argument_parsers.read_deal(line) or ()
     iteration_page(*arguments, **options, line=steps).save(html)
-    report.print_line(plain_console(), f"wrote {html}")
+    typer.echo(f"wrote {html}")
 
 
 def games() -> None:
