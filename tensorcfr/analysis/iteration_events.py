@@ -11,6 +11,7 @@ from .._util.argument_checks import Whole, checked
 from .._util.memory_budget import require
 from .._util.one_line import OneLine
 from .._util.plain import plain
+from ..algorithms import Sampling, find_algorithm
 from ..kernels.random import Seed
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
@@ -257,13 +258,11 @@ def iteration_events(
         raise ValueError(f"a line is a sequence of steps, not the text {line!r}")
     require(8 * game.n_histories * (4 * game.n_players + 8), f"histories of {game.name}")
     top = find_history(game, tuple(map(str, line)))
-    solver = solver_to_show(game, algorithm, deal=deal, seed=seed)
-    is_sampled = solver.algorithm.is_sampled
-    if is_sampled:
-        refuse_sampling(solver.algorithm)
-        shown = None
-    else:
-        shown = _part(game, top, most, None)
+    record = find_algorithm(algorithm)
+    if isinstance(record, Sampling):
+        refuse_sampling(record)
+    solver = solver_to_show(game, record, deal=deal, seed=seed)
+    shown = None if record.is_sampled else _part(game, top, most, None)
     recorder = _IterationRecorder(
         solver, game.tree.probability if deal is None else fixed_chance(game, deal)[0]
     )
