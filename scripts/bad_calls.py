@@ -207,6 +207,8 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     numbers = {"J": [0.5, 0.5], "K": [0.0, 1.0]}
     yield "diagnose", analysis.diagnose, {"game": kuhn, "numbers": numbers, "iteration": 2}
     yield "walkthrough", analysis.walkthrough, {"game": kuhn, "algorithm": "cfr", "iters": 1}
+    shown = {"game": kuhn, "algorithm": "cfr", "iters": 1}
+    yield "iteration_events", analysis.iteration_events, shown
     yield "values", analysis.values, of_game
     yield "history_values", analysis.history_values, of_game
     yield "conditional_regrets", analysis.conditional_regrets, of_game

@@ -10,12 +10,15 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from tensorcfr import CompiledGame, compile_game, solve
+from tensorcfr.viewer import iteration_page
 from tensorcfr.viewer.server import Server
 from tensorcfr.viewer.session import Session
 
@@ -131,6 +134,17 @@ def bluff(browser: Any) -> None:
         save(page, "viewer_bluff.png")
 
 
+def iterations(browser: Any) -> None:
+    """An infoset that learns in the first iteration of CFR on Kuhn, with the sum of a regret."""
+    with TemporaryDirectory() as folder:
+        path = iteration_page(compile_game("kuhn"), "cfr").save(Path(folder) / "kuhn.html")
+        page = open_page(browser, path.as_uri(), DESKTOP)
+        while page.text_content(".now .event") != "regrets and next strategy of Q":
+            page.keyboard.press("ArrowRight")
+        page.click("[data-name='instantaneous regret 0']")
+        save(page, "viewer_iterations.png")
+
+
 def main() -> None:
     """Make the pictures."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -140,6 +154,7 @@ def main() -> None:
         holdem(browser)
         form(browser)
         bluff(browser)
+        iterations(browser)
         browser.close()
 
 

@@ -12,6 +12,7 @@ from .comparison import Comparison, Difference, HeadToHead, compare, head_to_hea
 from .diagnosis import Departure, Diagnosis, Mistake, diagnose
 from .hand_tables import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
+from .iteration_events import IterationEvents, iteration_events
 from .luck import AdjustedPlays, aivat
 from .policy_values import Exactness, Values, best_responses, values
 from .reached_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
@@ -33,6 +34,7 @@ __all__ = [
     "HeadToHead",
     "HistoryValues",
     "Interval",
+    "IterationEvents",
     "LocalBestResponse",
     "Mistake",
     "Plays",
@@ -52,6 +54,7 @@ __all__ = [
     "hand_table",
     "head_to_head",
     "history_values",
+    "iteration_events",
     "local_best_response",
     "regrets",
     "robust_responses",

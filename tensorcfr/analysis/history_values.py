@@ -50,16 +50,7 @@ class HistoryValues(OneLine):
         Raises:
             KeyError: There is no such history; names the steps that exist there.
         """
-        node = 0
-        for step in steps:
-            children = range(*self.game.tree.first_child[node : node + 2].tolist())
-            labels = [step_label(self.game, child) for child in children]
-            if step not in labels:
-                raise UnknownNameError(
-                    f"there is no step {brief(step)}; {suggest(str(step), labels)}"
-                )
-            node = children[labels.index(step)]
-        return node
+        return find_history(self.game, steps)
 
 
 @checked()
@@ -115,6 +106,22 @@ def values_of_profiles(
             np.add.at(value[:, player], tree.parent[level], step[level] * value[level, player])
     reach[:, players] = reach_by_steps(tree, np.where(mover == CHANCE, chance, 1.0))
     return HistoryValues(game, reach, others, value)
+
+
+def find_history(game: FlatGame, steps: Sequence[str]) -> int:
+    """Return the node of a history, by the labels of its outcomes and actions from the start.
+
+    Raises:
+        KeyError: There is no such history; names the steps that exist there.
+    """
+    node = 0
+    for step in steps:
+        children = range(*game.tree.first_child[node : node + 2].tolist())
+        labels = [step_label(game, child) for child in children]
+        if step not in labels:
+            raise UnknownNameError(f"there is no step {brief(step)}; {suggest(str(step), labels)}")
+        node = children[labels.index(step)]
+    return node
 
 
 def step_label(game: FlatGame, node: int) -> str:

@@ -251,6 +251,46 @@ def walkthrough(
             or a seed for an algorithm that does not sample. Or the algorithm is unknown, not
             iterative, or does not store regrets of single actions.
     """
+    solver = solver_to_show(game, algorithm, deal=deal, seed=seed)
+    record: Record = solver.algorithm
+    live = np.ones(game.n_histories, bool) if deal is None else fixed_chance(game, deal)[1]
+    fixed = None if deal is None else tuple(map(str, deal))
+    # Sort infosets by their first histories, which is the order of play.
+    visited = game.tree.infoset[live & (game.tree.player >= 0)]
+    infosets, first = np.unique(visited, return_index=True)
+    infosets = infosets[np.argsort(first)]
+    iterations = []
+    before = numbers_of(solver)
+    for number in range(1, int(iters) + 1):
+        solver.iterate()
+        after = numbers_of(solver)
+        rows = [
+            _row(game, int(infoset), before, after)
+            for infoset in infosets
+            if deal is not None or _changed(game, int(infoset), before, after)
+        ]
+        dealt = _dealt(game, rows) if fixed is None and record.shares_draws else fixed
+        histories: tuple[HistoryRow, ...] = ()
+        if dealt is not None or not (record.is_sampled or game.n_histories > MAX_HISTORIES):
+            histories = _histories(game, dealt, update_profiles(solver, before[1], after[1]))
+        iterations.append(Iteration(number, dealt, tuple(rows), histories))
+        before = after
+    return Walkthrough(game, record, fixed, tuple(iterations))
+
+
+Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Regrets, strategy and cumulative strategy, float64 (sequences,)."""
+
+
+def solver_to_show(
+    game: FlatGame, algorithm: str | Record, *, deal: Sequence[str] | None, seed: Seed | None
+) -> IterativeSolver:
+    """Create the solver whose iterations are shown, before its first one.
+
+    Raises:
+        ValueError: The algorithm is unknown, not iterative, or does not store regrets of single
+            actions; or there is a deal or a seed for an algorithm that does not sample.
+    """
     record = find_algorithm(algorithm)
     kind = solver_class(record, game)
     if kind is None:
@@ -266,37 +306,10 @@ def walkthrough(
         sampled = {"seed": seed, "deal": deal}
     elif deal is not None or seed is not None:
         raise ValueError(f"{record.name} visits all deals: it takes no deal and no seed")
-    solver = kind(game, record, **sampled)
-    live = np.ones(game.n_histories, bool) if deal is None else fixed_chance(game, deal)[1]
-    fixed = None if deal is None else tuple(map(str, deal))
-    # Sort infosets by their first histories, which is the order of play.
-    visited = game.tree.infoset[live & (game.tree.player >= 0)]
-    infosets, first = np.unique(visited, return_index=True)
-    infosets = infosets[np.argsort(first)]
-    iterations = []
-    before = _numbers(solver)
-    for number in range(1, int(iters) + 1):
-        solver.iterate()
-        after = _numbers(solver)
-        rows = [
-            _row(game, int(infoset), before, after)
-            for infoset in infosets
-            if deal is not None or _changed(game, int(infoset), before, after)
-        ]
-        dealt = _dealt(game, rows) if fixed is None and record.shares_draws else fixed
-        histories: tuple[HistoryRow, ...] = ()
-        if dealt is not None or not (record.is_sampled or game.n_histories > MAX_HISTORIES):
-            histories = _histories(game, dealt, _update_profiles(solver, before[1], after[1]))
-        iterations.append(Iteration(number, dealt, tuple(rows), histories))
-        before = after
-    return Walkthrough(game, record, fixed, tuple(iterations))
+    return kind(game, record, **sampled)
 
 
-Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Regrets, strategy and cumulative strategy, float64 (sequences,)."""
-
-
-def _numbers(solver: IterativeSolver) -> Numbers:
+def numbers_of(solver: IterativeSolver) -> Numbers:
     """Return the current numbers of a solver, over the sequences of its game."""
     regret, cumulative = solver.sums_of(solver.problem, solver.state)
     return regret, solver.current_policy().probabilities, cumulative
@@ -338,7 +351,7 @@ def _below(tree: HistoryTree, node: int) -> list[int]:
     return nodes
 
 
-def _update_profiles(
+def update_profiles(
     solver: IterativeSolver, before: np.ndarray, after: np.ndarray
 ) -> list[np.ndarray]:
     """Return for each player the strategies of all players that this player's update uses."""

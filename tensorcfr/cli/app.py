@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from ..analysis.walkthroughs import walkthrough as walk
 from ..compilers import compile_game
+from ..viewer import iteration_page
 from . import (
     argument_parsers,
     boards_command,
@@ -86,16 +87,32 @@ def walkthrough(
         ),
     ] = None,
     seed: argument_parsers.Seed = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page to this file that plays the iterations on the tree of histories."
+        ),
+    ] = None,
+    line: Annotated[
+        str | None,
+        typer.Option(help="Show only the histories after 'A,B,...' in the page of --html."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Let --html replace an existing file.")
+    ] = False,
 ) -> None:
     """Show single iterations with every number, before and after."""
-    result = walk(
-        compile_game(game, cut=False),
-        argument_parsers.read_algorithm(algorithm),
-        iters=iters,
-        deal=argument_parsers.read_deal(deal),
-        seed=seed,
-    )
-    report.print_walkthrough(plain_console(), result)
+    argument_parsers.check_target("--html", html, force=force)
+    if line is not None and html is None:
+        raise ValueError("walkthrough: --line takes --html")
+    arguments: Any = compile_game(game, cut=False), argument_parsers.read_algorithm(algorithm)
+    options: Any = {"iters": iters, "deal": argument_parsers.read_deal(deal), "seed": seed}
+    if html is None:
+        report.print_walkthrough(plain_console(), walk(*arguments, **options))
+        return
+    steps = argument_parsers.read_deal(line) or ()
+    iteration_page(*arguments, **options, line=steps).save(html)
+    typer.echo(f"wrote {html}")
 
 
 def games() -> None:

@@ -37,8 +37,8 @@ RARE: Mapping[str, str] = {
     "solve": "nodes strategy",
     "spot": "of",
     "sweep": "processes",
-    "view": "street",
-    "walkthrough": "seed",
+    "view": "street most",
+    "walkthrough": "seed line force",
 }
 """Keys of options that are settings of this command, but options of other commands."""
 

@@ -6,7 +6,7 @@ The program is plain JavaScript with one file for each view; the files are conca
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -20,6 +20,7 @@ from .._util.renamed import renamed_parameters
 from ..analysis.hand_tables import LONGEST_LINE
 from ..errors import format_bytes
 from ..solvers.solution import Solution
+from .rounding import rounded
 from .session import Session
 
 MAX_NODES = 20_000
@@ -28,7 +29,7 @@ DIGITS = 6
 """Significant digits of the numbers in a file."""
 SAMPLED = 25
 """Number of nodes from which the size of a file is estimated."""
-STYLES = ("style.css", "poker.css")
+STYLES = ("style.css", "poker.css", "iterations.css")
 PROGRAMS = (
     "tools.js",
     "source.js",
@@ -44,33 +45,43 @@ PROGRAMS = (
     "locks.js",
     "node.js",
     "form.js",
+    "iterations.js",
     "begin.js",
 )
+PAGE = "page.html", STYLES, PROGRAMS
+"""Markup, styles and programs of the viewer's page."""
 SOLUTION = Kind((Solution,), "a solution")
 
 
-def build_page(boot: dict[str, Any], nonce: str | None = None) -> str:
-    """Return the page as text, with the data that the program starts with.
+def build_page(
+    boot: dict[str, Any],
+    nonce: str | None = None,
+    *,
+    parts: tuple[str, Sequence[str], Sequence[str]] = PAGE,
+) -> str:
+    """Return a page as text, with the data that the program starts with.
 
     If a nonce is given, style and program carry it, because the server's policy allows no others.
+    ``parts`` are the files of markup, styles and programs.
     """
+    markup, styles, programs = parts
     static = files(__package__) / "static"
     page, style, program = (
         "\n".join((static / name).read_text("utf-8") for name in names)
-        for names in (["page.html"], STYLES, PROGRAMS)
+        for names in ([markup], styles, programs)
     )
     # "<" could end the element, or begin a comment in it.
     data = json.dumps(plain(boot), ensure_ascii=False, separators=(",", ":")).replace(
         "<", "\\u003c"
     )
     attribute = f' nonce="{nonce}"' if nonce else ""
-    parts = {
+    elements = {
         "STYLE": f"<style{attribute}>{style}</style>",
         "BOOT": f'<script type="application/json" id="boot"{attribute}>{data}</script>',
         "PROGRAM": f"<script{attribute}>{program}</script>",
     }
-    for name, part in parts.items():
-        page = page.replace(f"<!--{name}-->", part)
+    for name, element in elements.items():
+        page = page.replace(f"<!--{name}-->", element)
     return page
 
 
@@ -125,7 +136,7 @@ def save_html(
 
     def nodes(chosen: list[int]) -> list[dict[int, Any]]:
         each = [partial(session.whole_node, solution=k) for k in range(len(session.solutions))]
-        return [{number: _rounded(node(number)) for number in chosen} for node in each]
+        return [{number: rounded(node(number), DIGITS) for number in chosen} for node in each]
 
     def page(shown: list[dict[int, Any]]) -> bytes:
         about = session.about() | {"root": top}
@@ -139,12 +150,3 @@ def save_html(
     with replacing(Path(path)) as file:
         file.write(page(nodes(numbers)))
     return Path(path)
-
-
-def _rounded(data: Any) -> Any:
-    """Round all numbers, which are most of a file, to :data:`DIGITS` digits."""
-    if isinstance(data, dict):
-        return {key: _rounded(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_rounded(value) for value in data]
-    return float(f"{data:.{DIGITS}g}") if isinstance(data, float) else data

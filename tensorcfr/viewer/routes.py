@@ -131,6 +131,10 @@ ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "/api/about": ("GET", lambda session, request: session.about(PATIENCE)),
     "/api/node": ("GET", _node),
     "/api/extra": ("GET", _extra),
+    "/api/iterations": (
+        "GET",
+        lambda session, request: session.iterations(request.get("line", "")),
+    ),
     "/api/search": ("GET", lambda session, request: session.nodes.search(request["q"])),
     "/api/status": ("GET", lambda session, request: session.status()),
     "/api/solve": ("POST", _solve),

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._util.argument_checks import Number
 from .._util.compiles import Compiles, compiles_seen
+from ..analysis.iteration_events import iteration_events
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import require_flat
@@ -16,6 +17,7 @@ from ..solvers.driver import solve
 from ..solvers.loop import Progress
 from ..solvers.solution import Solution
 from .card_nodes import CardHandNodes
+from .rounding import rounded
 from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
 
 NAMES = ("A", "B")
@@ -144,6 +146,21 @@ class Session:
             ValueError: There is no such node, solution or extra.
         """
         return self.nodes.extra(name, number, self._solution(solution))
+
+    def iterations(self, line: str) -> dict[str, Any]:
+        """Return the events of the first solution's first iterations.
+
+        Args:
+            line: Steps to the first history to show, separated by commas; empty for the start.
+
+        Raises:
+            ValueError: The algorithm or the game cannot be shown, or there are too many histories.
+            KeyError: The line does not exist.
+        """
+        game = require_flat(self.game, "the histories of single iterations")
+        steps = [step.strip() for step in line.split(",") if step.strip()]
+        record = self.solutions[0].solution.algorithm
+        return rounded(iteration_events(game, record, line=steps).to_dict())
 
     def _solution(self, number: int) -> SolutionValues:
         if not 0 <= number < len(self.solutions):

@@ -47,6 +47,7 @@ from tensorcfr.analysis import (
     hand_table,
     head_to_head,
     history_values,
+    iteration_events,
     regrets,
     robust_responses,
     simulate,
@@ -300,6 +301,18 @@ def _walkthrough(case: Case) -> Any:
     ]
 
 
+def _iteration_events(case: Case) -> Any:
+    if case.locks:
+        raise LeftOutError("takes no locks")
+    events = iteration_events(case.game, "cfr", iters=2, most=10**6)
+    labels = [infoset.label for infoset in events.infosets]
+    return [
+        {labels[one.infoset]: (one.instant, one.new_regret) for one in update.learned}
+        for iteration in events.iterations
+        for update in iteration.updates
+    ]
+
+
 def _hand_names(case: Case) -> Any:
     return {
         line: [belief(case.game, case.policy, line).hands(player) for player in range(2)]
@@ -465,6 +478,7 @@ ROWS: dict[str, Callable[[Case], Any]] = {
     "regrets": _regrets,
     "robust_responses": _responses,
     "walkthrough": _walkthrough,
+    "iteration_events": _iteration_events,
     "simulate": _simulate,
     "aivat": _aivat,
     "belief": _hand_names,
@@ -543,6 +557,7 @@ NEEDS_FLAT = {
     "regrets",
     "robust_responses",
     "walkthrough",
+    "iteration_events",
 }
 """Rows that need arrays over all sequences or histories, and say so in games in chunks."""
 
@@ -584,7 +599,8 @@ REASONS: dict[str, str] = {
         LocalBestResponse SampledValues CorrelatedPlan CorrelationGap ExactEquilibrium
         TeamEquilibrium TeamExploitability SequenceTable GameSize CompileProgress
         QuantalResponse QuasiPerfect CorrelatedState DeepState SolvedSpot Runouts
-        BoardReport Batch Batched ByLine Situation Departure Diagnosis Mistake
+        BoardReport Batch Batched ByLine Situation Departure Diagnosis Mistake IterationEvents
+         IterationPage
     """,
     PLACES: """
         compile_game load_game resolve_rules from_gambit from_openspiel parse_spot
@@ -600,7 +616,7 @@ REASONS: dict[str, str] = {
     PICTURE: """
         LiveProgress check_format convergence draw draw_line gain_against_risk hand_grid
         has_hands is_kuhn iteration_tree kuhn_stages runout_grid sweep_curves tree_source
-        view widget
+        iteration_page view widget
     """,
     SIZES: """
         game_size traffic_of

@@ -57,6 +57,23 @@ async function search() {
   list.hidden = false;
 }
 
+// Single iterations of the algorithm take the place of the solution.
+async function showIterations(on) {
+  at("iterations-view").hidden = !on;
+  at("look").hidden = on;
+  at("line").classList.toggle("away", on);
+  if (!on) { at("player").replaceChildren(); return; }
+  at("iterations-note").textContent = "";
+  try {
+    playIterations(at("player"), await request(`/api/iterations?line=${encodeURIComponent(at("iterations-line").value)}`));
+    at("player").dataset.ready = "true";
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    at("player").replaceChildren();
+    at("iterations-note").textContent = error.message;
+  }
+}
+
 const quietly = work => (...given) => work(...given).catch(error => { if (!(error instanceof Refused)) throw error; });
 
 function listen() {
@@ -67,6 +84,10 @@ function listen() {
   refill(at("shown"), "button", ...SHOWN.map(show => make("button", {"data-key": show, on: {click: () => look({show})}}, show)));
   at("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   at("help-button").addEventListener("click", () => at("help").showModal());
+  at("show-iterations").hidden = !answers;
+  at("show-iterations").addEventListener("click", () => showIterations(at("iterations-view").hidden));
+  at("hide-iterations").addEventListener("click", () => showIterations(false));
+  at("iterations-line").addEventListener("change", () => showIterations(true));
   at("save-csv").addEventListener("click", saveCsv);
   at("save-json").addEventListener("click", saveJson);
   at("new-spot").addEventListener("click", () => { history.pushState(null, "", "#form"); begin(); });

@@ -44,6 +44,7 @@ const KEYS = {
   "/": () => at("search").focus(),
   v: () => look({shape: SHAPES[(SHAPES.indexOf(shapeNow()) + 1) % SHAPES.length]}),
   e: () => look({show: SHOWN[(SHOWN.indexOf(showNow()) + 1) % SHOWN.length]}),
+  i: () => at("show-iterations").hidden || at("show-iterations").click(),
   t: () => at("theme").click(),
   "?": () => at("help").showModal(),
 };
@@ -53,8 +54,8 @@ function pressed(event) {
   if (event.key === "Escape") { at("found").hidden = true; document.activeElement.blur(); return; }
   if (typing || event.ctrlKey || event.altKey || event.metaKey || at("help").open) return;
   if (event.key === "t" || event.key === "?") { event.preventDefault(); KEYS[event.key](); return; }
-  const node = state.node;
-  if (!node) return;
+  const node = state.node, playing = !at("iterations-view").hidden;
+  if (!node || (playing && event.key !== "i")) return;
   if (/^[1-9]$/.test(event.key)) {
     const child = node.children[Number(event.key) - 1];
     if (child && known(child.id)) go(child.id);
