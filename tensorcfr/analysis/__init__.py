@@ -13,6 +13,7 @@ from .hand_tables import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .luck import AdjustedPlays, aivat
 from .policy_values import Exactness, Values, best_responses, values
+from .prize_tables import PrizeTable, prize_table
 from .reached_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
 from .regret_bounds import RegretPoint, regrets
 from .responses import RobustResponses, robust_responses
@@ -32,6 +33,7 @@ __all__ = [
     "Interval",
     "LocalBestResponse",
     "Plays",
+    "PrizeTable",
     "RegretPoint",
     "RegretSpread",
     "RobustResponses",
@@ -48,6 +50,7 @@ __all__ = [
     "head_to_head",
     "history_values",
     "local_best_response",
+    "prize_table",
     "regrets",
     "robust_responses",
     "sampled_values",

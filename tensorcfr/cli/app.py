@@ -15,6 +15,7 @@ from . import (
     boards_command,
     chart_commands,
     exports,
+    icm_command,
     playing,
     report,
     solving,
@@ -110,7 +111,7 @@ def algorithms() -> None:
 COMMANDS = {
     "Solve": (solving.solve, values.size, games, algorithms, walkthrough),
     "Look": (viewing.view, values.show, chart_commands.chart, chart_commands.draw),
-    "Poker": (spot_command.spot, boards_command.boards, playing.play),
+    "Poker": (spot_command.spot, boards_command.boards, playing.play, icm_command.icm),
     "Compare": (
         values.evaluate,
         exports.compare,

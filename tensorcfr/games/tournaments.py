@@ -230,6 +230,15 @@ MODEL = (
 """Caveat of games whose utilities are prize money."""
 
 
+def pot_value(spot: Spot) -> float:
+    """Return the worth of the pot at the start of a spot, in the unit of values.
+
+    These are the chips of the pot; in a tournament, the utility of winning it instead of losing it,
+    as the mean of both players.
+    """
+    return 100.0 * spot.defaults.units[POT] if isinstance(spot, Tournament) else spot.pot
+
+
 @checked()
 def tournament(
     rules: Annotated[CardGame, Kind((CardGame,), "a game of cards")],
