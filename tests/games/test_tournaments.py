@@ -19,7 +19,7 @@ from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.errors import GameError, UnknownGameError
 from tensorcfr.formats import parse_spot, spot_text
 from tensorcfr.games import GAMES, make_game, make_spot
-from tensorcfr.games.holdem import Holdem
+from tensorcfr.games.holdem import HANDS, Holdem, hand_label, read_range
 from tensorcfr.games.poker import prize_money
 from tensorcfr.games.tournaments import Tournament, bounty_equities, icm, risk, tournament
 from tensorcfr.rules import Decision, Fold, Showdown
@@ -159,6 +159,70 @@ def test_published_call_with_ace_ten() -> None:
     assert gained_chips == pytest.approx(1482.9, abs=5)
     gain = 0.588 * icm(win, SIT_AND_GO)[0] - icm(fold, SIT_AND_GO)[0]
     assert gain == pytest.approx(-0.005, abs=5e-4)
+
+
+def hands_of(text: str) -> np.ndarray:
+    """The numbers of the hands of a range among all hands of push or fold."""
+    rules: Any = make_game("push_or_fold")
+    labels = {rules.hand_label(0, hand): hand for hand in range(len(rules.hands[0]))}
+    return np.array([labels[hand_label(hand)] for hand in HANDS[read_range(text, "") > 0]])
+
+
+def value_of_push(rules: Any, hand: int, calls: np.ndarray) -> float:
+    """The utility of the small blind's all-in with a hand, if the big blind calls with some hands;
+    counted over all hands and boards."""
+    after = rules.next(rules.root(), "allin")
+    folded = rules.node(rules.next(after, "fold")).utilities[1]
+    lost, tied, won = (pays[1] for pays in rules.node(rules.next(after, "call"))[:3])
+    wins, ties = (count[:, hand].astype(float) for count in rules.runouts(5))
+    hands = rules.hands[0]
+    possible = ~(hands[:, :, None] == hands[hand]).any(axis=(1, 2))
+    boards = 1_712_304.0
+    called = (lost * wins + tied * ties + won * (boards - wins - ties)) / boards
+    is_call = np.isin(np.arange(len(hands)), calls)
+    return float(np.where(is_call, called, folded)[possible].mean())
+
+
+def share_won(rules: Any, hand: int) -> float:
+    """The share of the pot that a hand wins against any two cards."""
+    wins, ties = rules.runouts(5)
+    hands = rules.hands[0]
+    possible = ~(hands[:, :, None] == hands[hand]).any(axis=(1, 2))
+    shares = (wins[hand] + ties[hand] / 2) / 1_712_304
+    return float(shares[possible].mean())
+
+
+def test_published_push_with_seven_deuce() -> None:
+    """D. Zare at pokerstrategy.com/forum, thread 94888, by SNG Wizard: stacks of 5,250, 5,250, 1,500
+    and 1,500, blinds of 250 and 500.  A call needs 71.64 %.  The push of 72o gains 1.22 % of the
+    prizes if 2.5 % of the hands call, and 0.29 % if 5.9 % call.  The ranges there are written QQ+
+    AKs and 88+ AJs+ AQo; 2.5 % and 5.9 % are 34 and 78 of 1,326 hands: with AKo, too."""
+    rules: Any = make_game(
+        "push_or_fold",
+        stacks=5250,
+        blinds=(250, 500),
+        payouts=(50, 30, 20),
+        others=(1500, 1500),
+    )
+    folded, called = icm((4750, 5750, 1500, 1500), SIT_AND_GO), icm((10500, 1500, 1500), SIT_AND_GO)
+    needed = folded[0] / called[0]
+    assert needed == pytest.approx(0.7164, abs=5e-5)
+    fold = rules.node(rules.next(rules.root(), "fold")).utilities[1]
+    (hand, *_) = hands_of("7s2d")
+    for text, count, gain in (("QQ+,AK", 34, 1.22), ("88+,AJs+,AQo+", 78, 0.29)):
+        calls = hands_of(text)
+        assert len(calls) == count
+        assert value_of_push(rules, hand, calls) - fold == pytest.approx(gain, abs=0.02)
+    # The thread rounds the call to "2 %, TT+"; by this count 99 wins enough, and 88 does not.
+    nines, eights = (share_won(rules, int(hands_of(text)[0])) for text in ("9s9d", "8s8d"))
+    assert eights < needed < nines
+
+
+def test_published_calls_against_any_two_cards() -> None:
+    """Moshman and Zare, as above: 69.72 % are needed, "pocket nines or better"; AKs has to fold."""
+    rules: Any = make_game("push_or_fold")
+    shares = {text: share_won(rules, int(hands_of(text)[0])) for text in ("9s9d", "8s8d", "AsKs")}
+    assert max(shares["8s8d"], shares["AsKs"]) < 0.6972 < shares["9s9d"]
 
 
 def test_risk() -> None:
