@@ -114,9 +114,12 @@ class Tournament(CardGame):
         """
         self.__dict__.update(rules.__dict__)
         self.chip_rules = rules
-        stacks, others = options["stacks"], tuple(options["others"])
+        own_stacks = options["stacks"]
         half_of_pot = rules.pot / 2.0 if isinstance(rules, Spot) else 0.0
-        self.stacks_before = (*(stack + half_of_pot for stack in stacks), *others)
+        self.stacks_before = (
+            *(stack + half_of_pot for stack in own_stacks),
+            *options["others"],
+        )
         players = len(self.stacks_before)
         utility = options["utility"]
         if utility is None:
@@ -129,8 +132,8 @@ class Tournament(CardGame):
             utility = PrizeMoney(options["payouts"], bounties)
         self._utility, self._known = utility, dict[tuple[float, ...], tuple[float, float]]()
         self._given = {name: value for name, value in options.items() if value not in (None, ())}
-        if stacks[0] == stacks[1]:
-            self._given["stacks"] = stacks[0]
+        if own_stacks[0] == own_stacks[1]:
+            self._given["stacks"] = own_stacks[0]
         self.utilities_before = (0.0, 0.0)
         self.utilities_before = self.utilities((0.0, 0.0))
         self.unit_name = " in prizes" if isinstance(utility, PrizeMoney) else ""

@@ -193,8 +193,8 @@ def share_won(rules: Any, hand: int) -> float:
 
 
 def test_published_push_with_seven_deuce() -> None:
-    """D. Zare at pokerstrategy.com/forum, thread 94888, by SNG Wizard: stacks of 5,250, 5,250, 1,500
-    and 1,500, blinds of 250 and 500.  A call needs 71.64 %.  The push of 72o gains 1.22 % of the
+    """D. Zare at pokerstrategy.com/forum, thread 94888, by SNG Wizard: two stacks of 5,250 and two
+    of 1,500, blinds of 250 and 500.  A call needs 71.64 %.  The push of 72o gains 1.22 % of the
     prizes if 2.5 % of the hands call, and 0.29 % if 5.9 % call.  The ranges there are written QQ+
     AKs and 88+ AJs+ AQo; 2.5 % and 5.9 % are 34 and 78 of 1,326 hands: with AKo, too."""
     rules: Any = make_game(
@@ -407,6 +407,15 @@ def tournament_of(game: CompiledGame) -> Tournament:
     rules = CardNodes.of(game).rules
     assert isinstance(rules, Tournament)
     return rules
+
+
+def test_all_chips_lost_are_all_chips() -> None:
+    """0.1 + 0.2 chips behind and a pot of 0.6: losing 0.6 leaves 5.6e-17 by floats."""
+    spot = RIVER | {"pot": 0.6, "stacks": 0.1 + 0.2, "chip": 0.1, "bets": "a", "raises": ""}
+    hand = make_spot(**spot | {"stacks": 0.3}, payouts=(5, 3), bounties=(1, 1))
+    lost = min(ends[0] for ends in all_ends(hand))
+    # The last of two players has the second prize, and loses the bounty of all chips, too.
+    assert lost == pytest.approx(3 - (4 + 1), abs=1e-12)
 
 
 def all_ends(rules: CardGame) -> list[tuple[float, float]]:
