@@ -9,6 +9,7 @@ from .bounds import (
     sampled_values,
 )
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
+from .depth_charts import DepthChart, depth_chart
 from .hand_tables import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .luck import AdjustedPlays, aivat
@@ -25,6 +26,7 @@ __all__ = [
     "BoardReport",
     "Comparison",
     "ConditionalRegrets",
+    "DepthChart",
     "Difference",
     "Exactness",
     "HandTable",
@@ -46,6 +48,7 @@ __all__ = [
     "best_responses",
     "compare",
     "conditional_regrets",
+    "depth_chart",
     "hand_table",
     "head_to_head",
     "history_values",
