@@ -27,7 +27,8 @@ def test_a_chart(tmp_path: Path) -> None:
         assert gains == pytest.approx(solved.evaluation.gains)
     # On the bubble the caller folds most hands that three big blinds would call with.
     assert chart.calls[1].mean() < 0.2 * chart.calls[0].mean()
-    rows = list(csv.DictReader(chart.save(tmp_path / "chart.csv").open()))
+    with chart.save(tmp_path / "chart.csv").open() as file:
+        rows = list(csv.DictReader(file))
     assert len(rows) == 169
     assert (rows[0]["hand"], rows[0]["push to"], rows[0]["call to"]) == ("AA", "8.0", "8.0")
 

@@ -13,7 +13,7 @@ import pytest
 from support.card_games import LeducOfCards
 from support.slow_prizes import slow_bounties, slow_icm
 from tensorcfr import ALGORITHMS, CardGame, CompiledGame, Solution, compile_game, evaluate, solve
-from tensorcfr.analysis import SolvedSpot, solve_boards
+from tensorcfr.analysis import SolvedSpot, aivat, simulate, solve_boards
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.errors import GameError, UnknownGameError
@@ -571,6 +571,9 @@ def test_guarantee_and_gains() -> None:
         solve(compile_game(make_spot(**RIVER, **BUBBLE), cut=False), "lp")
     with pytest.raises(ValueError, match="safe resolving is for zero-sum games"):
         resolve(game, solution, "check", player=0, method="maxmargin", iters=5)
+    assert resolve(game, solution, "check", player=0, method="unsafe", iters=5).subgames
+    with pytest.raises(ValueError, match="is not constant"):
+        aivat(simulate(game, solution, 10, seed=1), solution, known=(0,))
 
 
 def test_values_of_the_pot() -> None:

@@ -31,6 +31,8 @@ MOST_AMOUNT = 1e15
 QUADRATURE_ERROR = 1e-12
 """Largest change of a prize, as a share of all prizes, between the last two grids of the quadrature
 for more than :data:`MOST_BY_SETS` players."""
+MOST_GRIDS = 8
+"""Largest number of grids of the quadrature; the second or third is fine enough."""
 CASH = 0.5
 """Share of a bounty that is paid at once in progressive knockouts."""
 
@@ -242,13 +244,16 @@ def _prizes_by_quadrature(chips: np.ndarray, prizes: np.ndarray) -> np.ndarray:
     step = 0.25
     nodes = np.arange(begin, end, step)
     integral = step * _integrand(rates, prizes, nodes)
-    while True:
+    for _ in range(MOST_GRIDS):
         step /= 2.0
         refined = integral / 2.0 + step * _integrand(rates, prizes, nodes + step)
-        if np.abs(refined - integral).max() <= QUADRATURE_ERROR * prizes.sum():
-            # There are more players than prizes, so all prizes are paid.
-            return np.asarray(refined * (prizes.sum() / refined.sum()))
+        change = np.abs(refined - integral).max()
         integral, nodes = refined, np.sort(np.concatenate([nodes, nodes + step]))
+        if change <= QUADRATURE_ERROR * prizes.sum():
+            break
+    # There are more players than prizes, so all prizes are paid.
+    paid: np.ndarray = integral * (prizes.sum() / integral.sum())
+    return paid
 
 
 def _integrand(rates: np.ndarray, prizes: np.ndarray, nodes: np.ndarray) -> np.ndarray:
