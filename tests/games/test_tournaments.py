@@ -93,6 +93,11 @@ PUBLISHED = {
     ),
     # pailiku.com/tools/icm-calculator; the 38.4 % also in flopturnriver.com/pokerforum/
     # beginners-circle/all-question-133454.html.
+    # pocketfives.com/articles/advanced-sng-bubble-play-using-icm-224769: a sit-and-go of 20 dollars.
+    "sit and go": ((5000, 7000, 2500, 500), (100, 60, 40), (65.63, 73.95, 49.16, 11.25), 5e-3),
+    # ruffpoker.com/blog/explaining-icm-to-casual-players: after the hand, digits cut off.  The
+    # stacks there before the hand have 900 chips less in all, so its first column is left out.
+    "a double-up": ((18000, 8000, 15000, 3200), (50, 30, 20), (34.35, 23.27, 31.87, 10.49), 1e-2),
     "three left": ((5000, 3000, 2000), (50, 30, 20), (38.39, 32.75, 28.86), 5e-3),
 }
 
