@@ -9,12 +9,14 @@ from .bounds import (
     sampled_values,
 )
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
+from .depth_charts import DepthChart, depth_chart
 from .diagnosis import Departure, Diagnosis, Mistake, diagnose
 from .hand_tables import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .iteration_events import IterationEvents, iteration_events
 from .luck import AdjustedPlays, aivat
 from .policy_values import Exactness, Values, best_responses, values
+from .prize_tables import PrizeTable, prize_table
 from .reached_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
 from .regret_bounds import RegretPoint, regrets
 from .responses import RobustResponses, robust_responses
@@ -27,6 +29,7 @@ __all__ = [
     "Comparison",
     "ConditionalRegrets",
     "Departure",
+    "DepthChart",
     "Diagnosis",
     "Difference",
     "Exactness",
@@ -38,6 +41,7 @@ __all__ = [
     "LocalBestResponse",
     "Mistake",
     "Plays",
+    "PrizeTable",
     "RegretPoint",
     "RegretSpread",
     "RobustResponses",
@@ -50,12 +54,14 @@ __all__ = [
     "best_responses",
     "compare",
     "conditional_regrets",
+    "depth_chart",
     "diagnose",
     "hand_table",
     "head_to_head",
     "history_values",
     "iteration_events",
     "local_best_response",
+    "prize_table",
     "regrets",
     "robust_responses",
     "sampled_values",

@@ -22,6 +22,7 @@ from ..evaluation.metrics import Evaluation
 from ..games.holdem import grid_label, grid_place
 from ..games.poker.deck import numbers_of
 from ..games.poker.spot import Spot
+from ..games.tournaments import Tournament, pot_value
 from ..model.public_nodes import steps_of
 from ..rules import HandGroups
 from ..solvers.solution import Solution
@@ -516,13 +517,13 @@ class SolvedSpot:
         """Convert values from chips to another unit.
 
         Args:
-            values: Chips: a number or an array.
-            unit: ``"chips"``; ``"pot"``, per cent of the pot at the start of the spot; ``"mbb"``,
-                thousandths of a big blind.
+            values: Chips, or in a tournament prizes: a number or an array.
+            unit: ``"chips"`` for unchanged values; ``"pot"``, per cent of the pot at the start of
+                the spot; ``"mbb"``, thousandths of a big blind.
             big_blind: Chips of the big blind, for ``"mbb"``; by default the spot's, or 1.
 
         Raises:
-            ValueError: There is no such unit.
+            ValueError: There is no such unit, or the values of a tournament are not chips.
             TypeError: The values are not numbers, or the game is not a spot and so has no pot.
         """
         try:
@@ -530,7 +531,9 @@ class SolvedSpot:
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"values must be numbers, not {brief(values)}") from None
         if unit == "pot":
-            return chips * 100.0 / self._spot.pot
+            return chips * 100.0 / pot_value(self._spot)
+        if unit == "mbb" and isinstance(self.rules, Tournament):
+            raise ValueError(f"unit='mbb' is for chips; values of {self.game.name} are utilities")
         if unit == "mbb" and big_blind is None:
             return chips / self.game.defaults.units.get("mbb", 0.001)
         return chips * (1000.0 / big_blind if unit == "mbb" and big_blind else 1.0)

@@ -17,6 +17,7 @@ from . import (
     chart_commands,
     diagnose_command,
     exports,
+    icm_command,
     playing,
     report,
     solving,
@@ -128,7 +129,7 @@ def algorithms() -> None:
 COMMANDS = {
     "Solve": (solving.solve, values.size, games, algorithms, walkthrough),
     "Look": (viewing.view, values.show, chart_commands.chart, chart_commands.draw),
-    "Poker": (spot_command.spot, boards_command.boards, playing.play),
+    "Poker": (spot_command.spot, boards_command.boards, playing.play, icm_command.icm),
     "Compare": (
         values.evaluate,
         exports.compare,

@@ -60,6 +60,7 @@ def boards(options: BoardOptions) -> None:
     table = options.table
     if table is not None and table.suffix.lower() != ".csv":
         raise ValueError(f"--table {table}: the name of the file must end in .csv")
+    spot = read_spot(options.spot)
     try:
         with progress_bar(total=1.0) as move:
 
@@ -68,7 +69,7 @@ def boards(options: BoardOptions) -> None:
                 move(description="solving", completed=done / count, figures=figures)
 
             report = solve_boards(
-                read_spot(options.spot),
+                spot,
                 _chosen_boards(options.chosen),
                 line=options.node,
                 algorithm=options.algorithm and argument_parsers.read_algorithm(options.algorithm),
@@ -85,7 +86,7 @@ def boards(options: BoardOptions) -> None:
             f"; finished boards are in {table}: run the same command to continue" if table else ""
         )
         end(f"interrupted{continuation}", exit_status())
-    print_boards(plain_console(), report, options.node)
+    print_boards(plain_console(), report, options.node, spot.unit_name.strip())
 
 
 def _chosen_boards(chosen: list[str]) -> list[str] | int:

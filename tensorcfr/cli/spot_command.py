@@ -13,13 +13,14 @@ from rich.console import Console
 
 from .._util.signals import put_off
 from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
-from ..analysis import SolvedSpot
+from ..analysis import SolvedSpot, prize_table
 from ..analysis.hand_tables import SHARES, UNITS
 from ..compilers import GameSize, compile_game, game_size
 from ..errors import format_bytes, suggest
 from ..formats import save_spot
 from ..formats.other_spots import ENDINGS
 from ..games.poker.spot import Spot
+from ..games.tournaments import Tournament, pot_value
 from ..model.compiled_game import CompiledGame
 from ..model.public_nodes import START
 from ..solvers.driver import run
@@ -31,8 +32,8 @@ from .console import plain_console, solve_bar, takes
 from .report import print_line
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
-UNIT_NAMES = {"chips": "chips", "pot": "% of the pot", "mbb": "mbb"}
-"""Printed names of the units of values."""
+UNIT_NAMES = {"pot": "% of the pot", "mbb": "mbb"}
+"""Printed names of the units of values other than that of the game."""
 
 BUCKETS: dict[str, Callable[..., Any]] = {
     "strength": buckets_by_strength,
@@ -186,8 +187,10 @@ def _show(
     rules = solved_spot.rules
     if not isinstance(rules, Spot):
         raise ValueError(f"{solved_spot.game.name} is not a spot: tensorcfr show prints it")
-    units, unit = partial(solved_spot.units, unit=options.unit, big_blind=big_blind), options.unit
-    spot_report.print_spot(console, rules, solution, units, UNIT_NAMES[unit])
+    units = partial(solved_spot.units, unit=options.unit, big_blind=big_blind)
+    # The unit of values is not chips in tournaments.
+    unit = UNIT_NAMES.get(options.unit, rules.unit_name.strip())
+    spot_report.print_spot(console, rules, solution, units, unit)
     last: Any = None
     for text in options.node or [START]:
         if "*" in text.split():
@@ -195,10 +198,12 @@ def _show(
             spot_report.print_runouts(console, last, units)
         else:
             last = solved_spot.table(text)
-            spot_report.print_hands(console, last, units, UNIT_NAMES[unit], options.rows)
+            spot_report.print_hands(console, last, units, unit, options.rows)
+            if isinstance(rules, Tournament):
+                spot_report.print_prizes(console, prize_table(solution, text), options.rows)
             if solution.algorithm.forgets_subgames:
                 exactness = solved_spot.exactness(text)
-                spot_report.print_exactness(console, exactness, units, UNIT_NAMES[unit])
+                spot_report.print_exactness(console, exactness, units, unit)
     if options.output:
         last.save(options.output)
     if options.plot:
@@ -269,8 +274,8 @@ def _buckets_line(solution: Solution, rules: Spot) -> str:
     exploitability = solution.exploitability
     return (
         f"{solution.game.name}, {solution.game.n_infosets:,} infosets: with buckets the "
-        f"exploitability is {exploitability:.4g} chips, "
-        f"{100 * exploitability / rules.pot:.3g} % of the pot; the rest of this report is "
+        f"exploitability is {exploitability:.4g}{rules.unit_name}, "
+        f"{100 * exploitability / pot_value(rules):.3g} % of the pot; the rest of this report is "
         "for all hands"
     )
 

@@ -52,7 +52,31 @@ class SpotOptions:
         str | None, typer.Option(metavar="RANGE", help="Set the range of the player who acts last.")
     ] = None
     pot: Annotated[float | None, typer.Option(help="Set the chips in the pot.")] = None
-    stacks: Annotated[float | None, typer.Option(help="Set the chips behind.")] = None
+    stacks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHIPS",
+            help="Set the chips behind; in a tournament, of both players, '900,400'.",
+        ),
+    ] = None
+    payouts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRIZES",
+            help="Play for the prizes of a tournament that are still to be won, '50,30,20'.",
+        ),
+    ] = None
+    others: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHIPS",
+            help="Set the chips of the other players of the tournament, '400,600'.",
+        ),
+    ] = None
+    bounties: Annotated[
+        str | None,
+        _setting("Set the progressive bounty on each player: both players of the spot, others."),
+    ] = None
     big_blind: Annotated[
         float | None, _setting("Set the chips of the big blind, for amounts in mbb.")
     ] = None
@@ -84,7 +108,7 @@ class SpotOptions:
         """Options that are given, as arguments of the game.
 
         Raises:
-            ValueError: Sizes are given twice.
+            ValueError: Sizes are given twice, or an amount is not a number.
         """
         options = vars(self) | {
             "ranges": None if self.oop is None and self.ip is None else (self.oop, self.ip),
@@ -95,6 +119,11 @@ class SpotOptions:
             "remove": tuple(self.remove) if self.remove else None,
             "folded": tuple(self.folded) if self.folded else None,
         }
+        for name in ("stacks", "payouts", "others", "bounties"):
+            if options[name] is not None:
+                options[name] = read_numbers(f"--{name}", options[name])
+        if self.stacks is not None and len(options["stacks"]) == 1:
+            options["stacks"] = options["stacks"][0]
         return {
             name: value
             for name, value in options.items()
@@ -123,6 +152,22 @@ def spot_of(spot: Path | None, overrides: GivenSpot) -> Spot:
     if missing:
         raise ValueError(f"the spot needs {', '.join(missing)}, or a file with them")
     return make_spot(**options)
+
+
+def read_numbers(option: str, text: str) -> tuple[float, ...]:
+    """Return the numbers of a text, ``"50,30,20"``.
+
+    Raises:
+        ValueError: A part is not a number; names the option and the part.
+    """
+    numbers = []
+    # Files of settings hold lists, which arrive with brackets.
+    for part in text.strip("[]() ").split(","):
+        try:
+            numbers.append(float(part))
+        except ValueError:
+            raise ValueError(f"{option} {text!r}: {part.strip()!r} is not a number") from None
+    return tuple(int(number) if number == int(number) else number for number in numbers)
 
 
 def _sizes(option: str, texts: list[str] | None) -> Any:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from ..analysis import BoardReport, Exactness, HandTable, Runouts
+from ..analysis import BoardReport, Exactness, HandTable, PrizeTable, Runouts
 from ..analysis.hand_tables import Grid
 from ..games.poker.betting import CALL, CHECK, FOLD
 from ..games.poker.deck import RANKS
 from ..games.poker.spot import PLAYERS, Spot
+from ..games.tournaments import Tournament, pot_value
 from ..model.public_nodes import START
 from ..solvers.solution import Solution
 from .report import print_line
@@ -34,9 +35,19 @@ def print_spot(console: Console, rules: Spot, solution: Solution, units: Units, 
     print_line(
         console,
         f"{solution.algorithm}: {solution.status.value} after {solution.iterations:,} iterations, "
-        f"{solution.seconds:.1f} s; exploitability {exploitability:.4g} chips, "
-        f"{100 * exploitability / rules.pot:.3g} % of the pot",
+        f"{solution.seconds:.1f} s; exploitability {exploitability:.4g}{rules.unit_name}, "
+        f"{100 * exploitability / pot_value(rules):.3g} % of the pot",
     )
+    if isinstance(rules, Tournament):
+        for player, name in enumerate(PLAYERS):
+            value, before = solution.value[player], rules.utilities_before[player]
+            print_line(
+                console,
+                f"{name:<4} value {float(units(value)):+.2f} {unit}: prizes {before:.2f} before "
+                f"the hand and {before + value:.2f} now; a best response gains "
+                f"{solution.evaluation.gains[player]:.2g}",
+            )
+        return
     for name, chips in zip(PLAYERS, solution.value, strict=True):
         value, in_pot = float(units(chips)), float(units(chips + rules.pot / 2))
         print_line(
@@ -92,6 +103,24 @@ def _print_groups(console: Console, table: HandTable, grouping: str, units: Unit
             f"  {group[grouping]:<{WIDTH}}{100 * group['share']:7.1f} "
             f"{shares(group[action] for action in table.actions)}"
             f"{float(units(group['value'])):9.2f}{100 * group['equity']:8.1f}",
+        )
+
+
+def print_prizes(console: Console, table: PrizeTable, rows: int) -> None:
+    """Print chips, equity and prizes of the hands at a line of a tournament."""
+    hands = table.prizes
+    heads, _ = _columns(hands.actions)
+    width, column = max(6, *map(len, hands.hands[:1])), max(7, *map(len, hands.actions))
+    print_line(console, "")
+    print_line(console, f"  {'hand':<{width}}{'equity':>8} {heads}   chips; the same in prizes")
+    order = np.argsort(-np.nan_to_num(hands.value, nan=-np.inf), kind="stable")
+    for h in order[: rows or None].tolist():
+        chips, prizes = (
+            " ".join(f"{number:{column}.{decimals}f}" for number in numbers[h])
+            for numbers, decimals in ((table.chips, 1), (hands.values, 2))
+        )
+        print_line(
+            console, f"  {hands.hands[h]:<{width}}{100 * hands.equity[h]:8.1f} {chips}   {prizes}"
         )
 
 
@@ -159,13 +188,19 @@ def _print_grid(console: Console, places: Grid, grid: np.ndarray) -> None:
             print_line(console, "  " + (f"{rows[row]:<{WIDTH}}" if rows else "") + text)
 
 
-def print_boards(console: Console, report: BoardReport, line: str) -> None:
+def print_boards(console: Console, report: BoardReport, line: str, unit: str) -> None:
     """Print the strategy, value and equity at a line on each board, and their means.
 
     Tables of the means by the rank of each dealt card follow.
+
+    Args:
+        console: The console.
+        report: The report.
+        line: The line.
+        unit: Name of the unit of values.
     """
     player = report.rows[0]["player"]
-    print_line(console, f"{line or START}: {player} to act; per cent, values in chips")
+    print_line(console, f"{line or START}: {player} to act; per cent, values in {unit}")
     _print_means(console, report, "board", report.group_by("board"))
     for street in report.dealt:
         rows = report.group_by(partial(_rank, street))

@@ -119,7 +119,9 @@ def find_built_in(text: str, **parameters: Any) -> ResolvedRules:
     """
     rules = make_game(text, **parameters)
     name = _built_in_name(text, parameters)
-    return ResolvedRules(_short(name, rules), rules, name)
+    # A function among the parameters has no text from which it could be made again.
+    source = None if any(map(callable, parameters.values())) else name
+    return ResolvedRules(_short(name, rules), rules, source)
 
 
 def is_built_in(text: str) -> bool:

@@ -84,7 +84,7 @@ def parse_spot(
             problem = f"[ranges] has the keys oop and ip, not {keys}"
             raise FormatError(name, *_place(text, "ranges"), problem)
         options["ranges"] = tuple(ranges[player] for player in PLAYERS)
-    known = ("game", *GAMES[Holdem.game].parameters)
+    known = ("game", *GAMES[Holdem.game].accepted)
     if not options.keys() & {*known}:
         _refuse_other(text, name)
     for key in options:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 from .._util.argument_checks import brief, checks_of
 from .._util.specs import parse_spec
 from ..errors import GameError, Lookup, suggest
-from ..rules import Rules
+from ..rules import CardGame, Rules
 from . import limit_poker, matrix
 from .goofspiel import Goofspiel
 from .holdem import Holdem
@@ -27,6 +27,7 @@ from .nolimit_poker import NoLimitPoker, push_or_fold
 from .omaha import Omaha
 from .poker.spot import Spot
 from .short_deck import ShortDeck, ShortOmaha
+from .tournaments import is_tournament, make_tournament, tournament
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,33 @@ class GameEntry:
     @property
     def parameters(self) -> dict[str, Any]:
         """Defaults by parameter, in order; ``...`` for a required parameter."""
-        return {
-            name: ... if parameter.default is parameter.empty else parameter.default
-            for name, parameter in inspect.signature(self.make).parameters.items()
-        }
+        return _defaults(self.make)
+
+    @property
+    def is_of_cards(self) -> bool:
+        """True for a :class:`~tensorcfr.CardGame`."""
+        is_class = isinstance(self.make, type)
+        rules: Any = self.make if is_class else get_type_hints(self.make)["return"]
+        return issubclass(rules, CardGame)
+
+    @property
+    def accepted(self) -> dict[str, Any]:
+        """:attr:`parameters`, and in games of cards those of
+        :func:`~tensorcfr.games.tournaments.tournament`."""
+        if not self.is_of_cards:
+            return self.parameters
+        of_tournaments = _defaults(tournament)
+        # These are required in tournaments only, and the first is the game itself.
+        del of_tournaments["rules"]
+        return of_tournaments | {"stacks": None} | self.parameters
+
+
+def _defaults(make: Callable[..., Any]) -> dict[str, Any]:
+    """Return the default of each parameter, in order; ``...`` for a required parameter."""
+    return {
+        name: ... if parameter.default is parameter.empty else parameter.default
+        for name, parameter in inspect.signature(make).parameters.items()
+    }
 
 
 _MAKERS: dict[str, Callable[..., Rules]] = {
@@ -135,10 +159,9 @@ def make_game(spec: str, **parameters: Any) -> Rules:
         raise GameError(f"there is no game {brief(name)}; {suggest(name, GAMES)}")
     arguments |= parameters
     for parameter in arguments:
-        if parameter not in entry.parameters:
+        if parameter not in entry.accepted:
             raise GameError(
-                f"{name} has no parameter {brief(parameter)}; "
-                f"{suggest(parameter, entry.parameters)}"
+                f"{name} has no parameter {brief(parameter)}; {suggest(parameter, entry.accepted)}"
             )
     missing = [
         p for p, default in entry.parameters.items() if default is ... and p not in arguments
@@ -146,6 +169,8 @@ def make_game(spec: str, **parameters: Any) -> Rules:
     if missing:
         raise GameError(f"{name} needs the parameter {missing[0]!r}")
     try:
+        if is_tournament(entry.make, arguments):
+            return make_tournament(entry.make, arguments)
         return entry.make(**arguments)
     except GameError:
         raise

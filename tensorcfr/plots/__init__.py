@@ -10,6 +10,7 @@ of a small game. :func:`hand_grid` and :func:`runout_grid` draw spots of hold'em
 from ..analysis.named_nodes import find_node, public_nodes
 from .charts import has_hands, infoset_chart, is_kuhn, kuhn_stages, strategy_chart
 from .convergence import convergence
+from .depth_grids import depth_grid
 from .hand_grids import draw_line, hand_grid, runout_grid
 from .iteration_trees import iteration_tree
 from .live import LiveProgress
@@ -22,6 +23,7 @@ __all__ = [
     "LiveProgress",
     "check_format",
     "convergence",
+    "depth_grid",
     "draw",
     "draw_line",
     "find_node",

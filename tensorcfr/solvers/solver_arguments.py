@@ -108,6 +108,9 @@ def to_game_unit(name: str, amount: float | str | None, game: Units) -> float | 
         return amount
     number, unit = _split(name, amount)
     units = game.defaults.units
+    # In tournaments "%" is of the prizes, and the pot of a spot has a unit of its own.
+    if "prizes" not in units:
+        unit = unit.removesuffix(" of the pot")
     if unit and unit not in units:
         known = f"a number with {', '.join(units)}" if units else "a number in its own unit"
         why = "; big_blind= of the spot defines mbb" if unit == "mbb" and "%" in units else ""
@@ -129,7 +132,7 @@ def _split(name: str, amount: str) -> tuple[float, str]:
             f"or '5 mbb', not {brief(amount)}"
         ) from None
     assert match is not None
-    return number, match[2].removesuffix(" of the pot")
+    return number, match[2]
 
 
 CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or iterations")

@@ -578,6 +578,7 @@ RECORD = "a record that a row above reads, or an error"
 PLACES = "a game, a file or an object of another program; its strategies go through `find_policy`"
 SETTINGS = "algorithms, options and stop rules: no game is in them"
 PICTURE = "a picture of numbers that a row above compares, or of no single infoset"
+PRIZES = "tables of hands, as `hand_table` returns them, of hands of tournaments"
 SIZES = "counts of a whole game"
 PRIVATE_PARTS = "arrays of one layout, in that layout's own numbers, and checks of them"
 OWN_SOLVER = "a solver of its own; its strategies are read through `Solution`, its sums refused"
@@ -600,7 +601,7 @@ REASONS: dict[str, str] = {
         TeamEquilibrium TeamExploitability SequenceTable GameSize CompileProgress
         QuantalResponse QuasiPerfect CorrelatedState DeepState SolvedSpot Runouts
         BoardReport Batch Batched ByLine Situation Departure Diagnosis Mistake IterationEvents
-         IterationPage
+        IterationPage PrizeTable DepthChart
     """,
     PLACES: """
         compile_game load_game resolve_rules from_gambit from_openspiel parse_spot
@@ -614,9 +615,12 @@ REASONS: dict[str, str] = {
         Sampling
     """,
     PICTURE: """
-        LiveProgress check_format convergence draw draw_line gain_against_risk hand_grid
-        has_hands is_kuhn iteration_tree kuhn_stages runout_grid sweep_curves tree_source
-        iteration_page view widget
+        LiveProgress check_format convergence depth_grid draw draw_line gain_against_risk
+        hand_grid has_hands is_kuhn iteration_page iteration_tree kuhn_stages runout_grid
+        sweep_curves tree_source view widget
+    """,
+    PRIZES: """
+        prize_table depth_chart
     """,
     SIZES: """
         game_size traffic_of

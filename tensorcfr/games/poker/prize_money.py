@@ -1,0 +1,317 @@
+"""Expected prize money from stacks: the independent chip model, bounties, and risk.
+
+The model of Malmuth and Harville draws the finishing order place by place.  The winner is drawn
+with probabilities in proportion to the stacks, the second place among the other players in
+proportion to theirs, and so on.  Skill, position and blinds do not count.
+
+Up to :data:`MOST_BY_SETS` players are computed exactly, over all sets of players that may have the
+first places.  For more players, each player arrives at an exponentially distributed time with the
+stack as its rate.  The order of arrival then has exactly the probabilities of the model, and the
+prize of a player is an integral over the time of arrival, which a quadrature computes.
+
+Sources: D. Harville, "Assigning probabilities to the outcomes of multi-entry competitions", JASA
+68, 1973; M. Malmuth, "Gambling theory and other topics", 1987.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from ..._util.argument_checks import Number, Several, checked
+
+MOST_BY_SETS = 15
+"""Largest number of players whose prizes are computed over all sets of players."""
+MOST_PLAYERS = 10_000
+"""Largest number of players."""
+MOST_AMOUNT = 1e15
+"""Largest stack, prize or bounty."""
+QUADRATURE_ERROR = 1e-12
+"""Largest change of a prize, as a share of all prizes, between the last two grids of the quadrature
+for more than :data:`MOST_BY_SETS` players."""
+MOST_GRIDS = 8
+"""Largest number of grids of the quadrature; the second or third is fine enough."""
+CASH = 0.5
+"""Share of a bounty that is paid at once in progressive knockouts."""
+
+Amounts = Sequence[float] | np.ndarray
+"""Chips, prizes or bounties of several players or places."""
+AMOUNTS = Several(Number(0, MOST_AMOUNT), ordered=True)
+
+
+@checked()
+def icm(stacks: Annotated[Amounts, AMOUNTS], payouts: Annotated[Amounts, AMOUNTS]) -> np.ndarray:
+    """Return the expected prize of each player, by the independent chip model.
+
+    Players without chips have just been eliminated: they share the lowest places equally.
+
+    Args:
+        stacks: Chips of each player.
+        payouts: Prizes that are still to be won, from the first place down.  Places without a prize
+            may be left out, and prizes for more places than players are ignored.
+
+    Returns:
+        float64 (players,).  The error is that of rounding for at most :data:`MOST_BY_SETS` players
+        with chips; for more players it is below 1e-11 of all prizes.
+
+    Raises:
+        ValueError: A stack or a prize is wrong, nobody has chips, or a prize is higher than the
+            prize of a better place.
+    """
+    chips = _read_stacks(stacks)
+    prizes = _read_payouts(payouts, len(chips))
+    alive = np.flatnonzero(chips)
+    equities = np.zeros(len(chips))
+    equities[alive] = _by_model(chips[alive], prizes[: len(alive)])
+    # Players who were eliminated in one hand share the places below the others.
+    equities[chips == 0.0] = prizes[len(alive) :].sum() / max(len(chips) - len(alive), 1)
+    return equities
+
+
+@checked()
+def bounty_equities(
+    stacks: Annotated[Amounts, AMOUNTS],
+    bounties: Annotated[Amounts, AMOUNTS],
+    *,
+    cash: Annotated[float, Number(0, 1)] = CASH,
+) -> np.ndarray:
+    """Return the bounties that each player expects to be paid.
+
+    A player who eliminates another is paid the share ``cash`` of the bounty, and the rest is added
+    to the player's own bounty.  The winner of the tournament is paid the bounty on themselves.  The
+    finishing order is that of :func:`icm`, and each of the players who finish higher is equally
+    likely to have eliminated a player, as in the source.
+
+    Args:
+        stacks: Chips of each player; a player without chips is paid nothing more.
+        bounties: Bounty on each player with chips; ignored for players without chips.
+        cash: Share of a bounty that is paid at once: 0.5 in progressive knockouts, 1 if bounties
+            do not grow.
+
+    Returns:
+        float64 (players,).
+
+    Raises:
+        ValueError: An amount is wrong, there is not a bounty for each player, or more than
+            :data:`MOST_BY_SETS` players have chips.
+
+    Source: HoldemResources Calculator, "Estimating KO/bounty equities" (its author's description).
+    """
+    chips, heads = _read_stacks(stacks), np.array(bounties, dtype=np.float64)
+    if heads.shape != chips.shape:
+        raise ValueError(f"bounties has {len(heads)} amounts for {len(chips)} players in stacks")
+    alive = np.flatnonzero(chips)
+    if len(alive) > MOST_BY_SETS:
+        raise ValueError(f"bounties are for at most {MOST_BY_SETS} players, not {len(alive)}")
+    equities = np.zeros(len(chips))
+    equities[alive] = _bounties_by_sets(chips[alive], heads[alive], cash)
+    return equities
+
+
+class Risk(NamedTuple):
+    """Price of chips in an all-in between each pair of players; see :func:`risk`."""
+
+    bubble_factors: np.ndarray
+    """float64 (players, players): prize money that the player of the row loses by losing an all-in
+    to the player of the column, divided by the gain of winning it.  NaN on the diagonal and for
+    players without chips, infinite if winning gains nothing."""
+    premiums: np.ndarray
+    """float64 (players, players): share of all-ins that the player must win in addition to one
+    half, ``factor / (1 + factor) - 1 / 2``."""
+
+
+@checked()
+def risk(
+    stacks: Annotated[Amounts, AMOUNTS],
+    payouts: Annotated[Amounts, AMOUNTS],
+) -> Risk:
+    """Return the bubble factor and the risk premium of each pair of players.
+
+    The smaller stack of the two is at stake, without blinds and other chips in the pot.
+
+    Args:
+        stacks: Chips of each player, as for :func:`icm`.
+        payouts: Prizes from the first place down, as for :func:`icm`.
+
+    Raises:
+        ValueError: As for :func:`icm`.
+
+    Sources: L. Nelson, T. Streib, S. Heston, "Kill everyone", 2009 (bubble factors); D. O'Kearney,
+    B. Carter, "Endgame poker strategy: the ICM book", 2020 (risk premiums).
+    """
+    chips = _read_stacks(stacks)
+    before = icm(chips, payouts)
+    factors = np.full((len(chips), len(chips)), np.nan)
+    for player in np.flatnonzero(chips):
+        for opponent in np.flatnonzero(chips):
+            if player == opponent:
+                continue
+            stake = min(chips[player], chips[opponent])
+            change = np.zeros(len(chips))
+            change[player], change[opponent] = stake, -stake
+            gain = icm(chips + change, payouts)[player] - before[player]
+            loss = before[player] - icm(chips - change, payouts)[player]
+            # Differences below the rounding of the prizes are zero.
+            least = 1e-12 * max(payouts, default=0.0)
+            gain, loss = (max(amount, 0.0) * (amount > least) for amount in (gain, loss))
+            if gain or loss:
+                factors[player, opponent] = loss / gain if gain else np.inf
+    with np.errstate(invalid="ignore"):
+        premiums = np.where(np.isinf(factors), 0.5, factors / (1.0 + factors) - 0.5)
+    return Risk(factors, premiums)
+
+
+def _read_stacks(stacks: Amounts) -> np.ndarray:
+    """Return the stacks as float64 (players,)."""
+    chips = np.array(stacks, dtype=np.float64)
+    if len(chips) > MOST_PLAYERS:
+        raise ValueError(f"stacks has {len(chips):,} players; at most {MOST_PLAYERS:,}")
+    if not chips.any():
+        raise ValueError("stacks must contain a player with chips")
+    return chips
+
+
+def _read_payouts(payouts: Amounts, places: int) -> np.ndarray:
+    """Return the prize of each place, float64 (places,)."""
+    for place in range(1, len(payouts)):
+        if payouts[place] > payouts[place - 1]:
+            raise ValueError(
+                f"payouts[{place}] = {payouts[place]:g} is above payouts[{place - 1}] = "
+                f"{payouts[place - 1]:g}: give prizes from the first place down"
+            )
+    prizes = np.zeros(places)
+    paid = min(places, len(payouts))
+    prizes[:paid] = payouts[:paid]
+    return prizes
+
+
+def _by_model(chips: np.ndarray, prizes: np.ndarray) -> np.ndarray:
+    """Return the expected prizes of players who all have chips, float64 (players,)."""
+    lowest = prizes[-1]
+    # The lowest prize is certain.  Without it fewer places have to be drawn.
+    gains = np.trim_zeros(prizes - lowest, "b")
+    if len(chips) <= MOST_BY_SETS:
+        return lowest + _prizes_by_sets(chips, gains)
+    return lowest + _prizes_by_quadrature(chips, gains)
+
+
+def _sums_of_sets(chips: np.ndarray) -> np.ndarray:
+    """Return the chips of each set of players, float64 (sets,); bit ``i`` is player ``i``."""
+    sums = np.zeros(1)
+    for stack in chips:
+        sums = np.concatenate([sums, sums + stack])
+    return sums
+
+
+def _sets_by_size(players: int) -> list[np.ndarray]:
+    """Return the sets of each size as bit masks, int64 (sets of the size,)."""
+    sizes = np.zeros(1, dtype=np.int64)
+    for _ in range(players):
+        sizes = np.concatenate([sizes, sizes + 1])
+    order = np.argsort(sizes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(sizes))[:-1])
+
+
+def _prizes_by_sets(chips: np.ndarray, prizes: np.ndarray) -> np.ndarray:
+    """Return the expected prizes, by the probability that a set of players has the first places."""
+    players, everyone = len(chips), (1 << len(chips)) - 1
+    sums, by_size = _sums_of_sets(chips), _sets_by_size(players)
+    has_first_places, equities = np.zeros(1 << players), np.zeros(players)
+    has_first_places[0] = 1.0
+    # Each place needs the probabilities of the place above, so places run from the first down.
+    for place, prize in enumerate(prizes.tolist()):
+        for player in range(players):
+            sets = by_size[place]
+            sets = sets[sets >> player & 1 == 0]
+            chance = has_first_places[sets] * (chips[player] / sums[everyone ^ sets])
+            equities[player] += prize * chance.sum()
+            has_first_places[sets | 1 << player] += chance
+    return equities
+
+
+def _prizes_by_quadrature(chips: np.ndarray, prizes: np.ndarray) -> np.ndarray:
+    """Return the expected prizes, as integrals over the time at which a player arrives.
+
+    The trapezoidal rule in ``w``, with the time ``exp(w - exp(-w))``, converges exponentially.  The
+    grid is refined until the prizes change by less than :data:`QUADRATURE_ERROR`.
+    """
+    rates = chips / chips.sum()
+    if not len(prizes):
+        return np.zeros(len(rates))
+    begin, end = -4.0, float(np.log(45.0 / rates.min()))
+    step = 0.25
+    nodes = np.arange(begin, end, step)
+    integral = step * _integrand(rates, prizes, nodes)
+    for _ in range(MOST_GRIDS):
+        step /= 2.0
+        refined = integral / 2.0 + step * _integrand(rates, prizes, nodes + step)
+        change = np.abs(refined - integral).max()
+        integral, nodes = refined, np.sort(np.concatenate([nodes, nodes + step]))
+        if change <= QUADRATURE_ERROR * prizes.sum():
+            break
+    # There are more players than prizes, so all prizes are paid.
+    paid: np.ndarray = integral * (prizes.sum() / integral.sum())
+    return paid
+
+
+def _integrand(rates: np.ndarray, prizes: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Sum the integrand of each player over some nodes, float64 (players,)."""
+    players, places = len(rates), len(prizes)
+    totals = np.zeros(players)
+    # About 64 MB of intermediate numbers at a time.
+    count = max(1, int(8e6 / (players * places)))
+    for first in range(0, len(nodes), count):
+        w = nodes[first : first + count]
+        time = np.exp(w - np.exp(-w))
+        weight = time * (1.0 + np.exp(-w))
+        stays = np.exp(-np.outer(rates, time))
+        # prize_after[k] is the expected prize of a player before whom k others have arrived, as
+        # the players from the last one on are added.
+        prize_after = np.repeat(prizes[:, None], len(w), axis=1)
+        expected = np.empty((players, places, len(w)))
+        for player in range(players - 1, -1, -1):
+            expected[player] = prize_after
+            shifted = np.concatenate([prize_after[1:], np.zeros((1, len(w)))])
+            prize_after = stays[player] * prize_after + (1.0 - stays[player]) * shifted
+        # arrived[k] is the probability that k of the players before this one have arrived.
+        arrived = np.zeros((places, len(w)))
+        arrived[0] = 1.0
+        for player in range(players):
+            prize = np.einsum("kw,kw->w", arrived, expected[player])
+            totals[player] += float((weight * rates[player] * stays[player] * prize).sum())
+            shifted = np.concatenate([np.zeros((1, len(w))), arrived[:-1]])
+            arrived = stays[player] * arrived + (1.0 - stays[player]) * shifted
+    return totals
+
+
+def _bounties_by_sets(chips: np.ndarray, heads: np.ndarray, cash: float) -> np.ndarray:
+    """Return the expected bounties, by the sets of players who are left, from all down to one."""
+    players, everyone = len(chips), (1 << len(chips)) - 1
+    sums, by_size = _sums_of_sets(chips), _sets_by_size(players)
+    has_first_places = np.zeros(1 << players)
+    has_first_places[0] = 1.0
+    for place in range(players):
+        for player in range(players):
+            sets = by_size[place]
+            sets = sets[sets >> player & 1 == 0]
+            chance = has_first_places[sets] * (chips[player] / sums[everyone ^ sets])
+            has_first_places[sets | 1 << player] += chance
+    # growth[set] is the expected growth of every bounty of the players who are left, given that
+    # this set is left: all of them are equally likely to have eliminated each other player.
+    growth, equities = np.zeros(1 << players), np.zeros(players)
+    for left in range(players - 1, 0, -1):
+        for player in range(players):
+            sets = by_size[left]
+            sets = sets[sets >> player & 1 == 0]
+            # Given that the set is left, the player is the last one who was eliminated.
+            last = chips[player] / sums[everyone ^ sets]
+            bounty = heads[player] + growth[sets | 1 << player]
+            growth[sets] += last * (growth[sets | 1 << player] + (1.0 - cash) * bounty / left)
+            paid = has_first_places[sets] * last * cash * bounty / left
+            for winner in range(players):
+                equities[winner] += paid[sets >> winner & 1 == 1].sum()
+    for player in range(players):
+        equities[player] += has_first_places[1 << player] * (heads[player] + growth[1 << player])
+    return equities

@@ -1,0 +1,353 @@
+"""Tournaments: utilities of card games that follow from the stacks at the end of a hand.
+
+A hand is between two players; other players with chips are outside the hand.  :func:`tournament`
+makes a game with other utilities from any :class:`~tensorcfr.CardGame`: the utility of a player is
+a function of all stacks after the hand, less the same function of the stacks before it.  By default
+this function is the expected prize money (:func:`icm`).  Built-in card games take the arguments of
+:func:`tournament` as parameters, ``compile_game("push_or_fold", payouts=(50, 30), others=(8,))``.
+
+Rules:
+
+* ``payouts`` are the prizes that are still to be won, from the first place down.  Players who are
+  out, and their prizes, are left out.
+* ``others`` are the chips that the players outside the hand have left.  Their blinds and antes in
+  this hand are part of the pot.  Players who are all-in elsewhere count with the chips that they
+  had before.
+* A player without chips is out and gets the lowest place.  Only one of the two players can lose
+  all chips in a hand.  If several of the given stacks are 0, these players share the lowest places
+  equally.
+* ``bounties`` are progressive: half of the bounty is paid at once to the player who eliminates
+  another, and half is added to the own bounty.  :func:`bounty_equities` estimates later bounties.
+* Rake leaves the tournament: the stacks after the hand sum to less.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any
+
+import numpy as np
+
+from .._util.argument_checks import Kind, Number, Several, brief, checked
+from ..rules import CardGame, Deal, Decision, Defaults, Fold, Runout, Showdown, StateRows
+from .poker.prize_money import (
+    AMOUNTS,
+    CASH,
+    MOST_AMOUNT,
+    Amounts,
+    Risk,
+    bounty_equities,
+    icm,
+    risk,
+)
+from .poker.spot import Spot
+
+__all__ = ["PrizeMoney", "Risk", "Tournament", "bounty_equities", "icm", "risk", "tournament"]
+
+DECIMALS = 9
+"""Decimal places to which stacks are rounded, so that a player who loses all chips has 0."""
+POT = "% of the pot"
+"""Unit of amounts: a hundredth of the utility that the pot at the start of a spot is worth."""
+STACKS = Several(Number(above=0, most=MOST_AMOUNT), length=2, alone=True)
+OTHERS = Several(Number(above=0, most=MOST_AMOUNT))
+Utility = Callable[[tuple[float, ...]], Sequence[float]]
+"""Function from the stacks of all players after a hand to utilities.  The first two stacks and the
+first two utilities are those of the players in the hand; other utilities are ignored."""
+
+
+class PrizeMoney:
+    """Expected prize money as a function of the stacks after a hand between players 0 and 1.
+
+    Args:
+        payouts: Prizes from the first place down, as for :func:`icm`.
+        bounties: Bounty on each player before the hand; none without bounties.
+    """
+
+    def __init__(self, payouts: Sequence[float], bounties: Sequence[float] = ()) -> None:
+        self.payouts, self.bounties = tuple(payouts), tuple(bounties)
+
+    def __call__(self, stacks: tuple[float, ...]) -> np.ndarray:
+        """Return the expected prize money of each player, float64 (players,)."""
+        equities = icm(stacks, self.payouts)
+        if not self.bounties:
+            return equities
+        bounties, paid = list(self.bounties), np.zeros(len(stacks))
+        for player in range(2):
+            if stacks[player] == 0.0 < stacks[1 - player]:
+                paid[1 - player] = CASH * bounties[player]
+                bounties[1 - player] += (1.0 - CASH) * bounties[player]
+        total: np.ndarray = equities + paid + bounty_equities(stacks, bounties)
+        return total
+
+    def pool(self, players: int) -> float:
+        """Return the sum of all prizes and bounties that some players can still win."""
+        return float(sum(self.payouts[:players]) + sum(self.bounties))
+
+
+class Tournament(CardGame):
+    """Card game whose utilities follow from the stacks after the hand; :func:`tournament` makes it.
+
+    Cards, hands and betting are those of the game without the tournament.  The class of a game is
+    derived from this class and from the class of the game without the tournament.
+    """
+
+    chip_rules: CardGame
+    """Rules of the game without the tournament, whose utilities are chips."""
+    stacks_before: tuple[float, ...]
+    """Chips of all players, those of the hand first, for which utilities are 0.  In a spot, half of
+    the pot belongs to each player."""
+    utilities_before: tuple[float, float]
+    """Utility function of both players for :attr:`stacks_before`."""
+
+    def __init__(self, **arguments: Any) -> None:
+        game_class = type(self).__bases__[1]
+        self.__dict__.update(make_tournament(game_class, arguments).__dict__)
+
+    def _enter(self, rules: CardGame, options: Mapping[str, Any]) -> None:
+        """Copy the rules of a hand, and set the utilities.
+
+        Args:
+            rules: The rules without a tournament.
+            options: Arguments of :func:`tournament`, checked.
+        """
+        self.__dict__.update(rules.__dict__)
+        self.chip_rules = rules
+        own_stacks = options["stacks"]
+        half_of_pot = rules.pot / 2.0 if isinstance(rules, Spot) else 0.0
+        self.stacks_before = (
+            *(stack + half_of_pot for stack in own_stacks),
+            *options["others"],
+        )
+        players = len(self.stacks_before)
+        utility = options["utility"]
+        if utility is None:
+            bounties = options["bounties"]
+            if bounties and len(bounties) != players:
+                raise ValueError(
+                    f"bounties has {len(bounties)} amounts, but stacks and others have {players} "
+                    "players"
+                )
+            utility = PrizeMoney(options["payouts"], bounties)
+        self._utility, self._known = utility, dict[tuple[float, ...], tuple[float, float]]()
+        self._given = {name: value for name, value in options.items() if value not in (None, ())}
+        if own_stacks[0] == own_stacks[1]:
+            self._given["stacks"] = own_stacks[0]
+        self.utilities_before = (0.0, 0.0)
+        self.utilities_before = self.utilities((0.0, 0.0))
+        self.unit_name = " in prizes" if isinstance(utility, PrizeMoney) else ""
+        units = {}
+        if isinstance(utility, PrizeMoney):
+            units = {"prizes": 1.0, "%": utility.pool(players) / 100.0}
+        target = rules.defaults.target
+        if half_of_pot:
+            won = self.utilities((half_of_pot, -half_of_pot))
+            lost = self.utilities((-half_of_pot, half_of_pot))
+            worth = (won[0] - lost[0] + lost[1] - won[1]) / 2.0
+            units[POT] = max(worth, np.finfo(np.float64).tiny) / 100.0
+            target = None if target is None else f"{target} of the pot"
+        else:
+            target = None
+        self.defaults = Defaults(rules.defaults.precision, target, units)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of the game that differ from their defaults.
+
+        Raises:
+            TypeError: The utility is a function, which cannot be written as text.
+        """
+        if "utility" in self._given:
+            raise TypeError(
+                f"utility= of {self.name} is a function, which has no text: give the game itself"
+            )
+        options: dict[str, Any] = getattr(self.chip_rules, "options", {}) | self._given
+        return options
+
+    def utilities(self, change: tuple[float, float]) -> tuple[float, float]:
+        """Return the utility of each player if the stacks have changed by some chips.
+
+        Args:
+            change: Chips that each player in the hand has won, negative for chips lost.
+
+        Raises:
+            ValueError: A player loses more chips than the stack, or the utility function does not
+                return two finite numbers; names the stacks.
+        """
+        first, second, *others = self.stacks_before
+        pair = (round(first + change[0], DECIMALS), round(second + change[1], DECIMALS))
+        if pair not in self._known:
+            for player in range(2):
+                if pair[player] < 0.0:
+                    raise ValueError(
+                        f"stacks: player {player} has {self.stacks_before[player]:g} chips and "
+                        f"can lose {-change[player]:g}"
+                    )
+            self._known[pair] = _read_utilities(self._utility, (*pair, *others))
+        before = self.utilities_before
+        after = self._known[pair]
+        return after[0] - before[0], after[1] - before[1]
+
+    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
+        """Return the node of the game without the tournament, with the utilities of the stacks."""
+        node = super().node(state)
+        if isinstance(node, Fold):
+            return Fold(self.utilities(node.utilities))
+        if isinstance(node, Showdown):
+            return Showdown(*map(self.utilities, node))
+        if isinstance(node, Runout):
+            win, tie, lose = map(self.utilities, node[:3])
+            return Runout(win, tie, lose, node.cards)
+        return node
+
+    def rows(self) -> StateRows | None:
+        """Return the betting as rows, which has no utilities."""
+        return self.chip_rules.rows()
+
+    def put_in(self, state: Any) -> tuple[float, float]:
+        """Return the utility that each player loses by giving up the chips put into the pot."""
+        rules = self.chip_rules
+        if not isinstance(rules, Spot):
+            raise TypeError(f"{self.name} has no pot")
+        first, second = rules.put_in(state)
+        raked = [min(rules.rake * 2.0 * put, rules.rake_cap) for put in (first, second)]
+        return (
+            -self.utilities((-first, first - raked[0]))[0],
+            -self.utilities((second - raked[1], -second))[1],
+        )
+
+    @property
+    def caveat(self) -> str:  # type: ignore[override]
+        """Caveat of the game without the tournament, and of its utilities."""
+        parts = [self.chip_rules.caveat]
+        if isinstance(self._utility, PrizeMoney):
+            parts.append(MODEL)
+        return "  ".join(filter(None, parts))
+
+
+MODEL = (
+    "Prizes are expected by the independent chip model, in which skill, position and blinds do not "
+    "count."
+)
+"""Caveat of games whose utilities are prize money."""
+
+
+def pot_value(spot: Spot) -> float:
+    """Return the worth of the pot at the start of a spot, in the unit of values.
+
+    These are the chips of the pot; in a tournament, the utility of winning it instead of losing it,
+    as the mean of both players.
+    """
+    return 100.0 * spot.defaults.units[POT] if isinstance(spot, Tournament) else spot.pot
+
+
+@checked()
+def tournament(
+    rules: Annotated[CardGame, Kind((CardGame,), "a game of cards")],
+    *,
+    stacks: Annotated[Any, STACKS],
+    payouts: Annotated[Amounts, AMOUNTS] = (),
+    others: Annotated[Amounts, OTHERS] = (),
+    bounties: Annotated[Amounts, AMOUNTS] = (),
+    utility: Annotated[Utility | None, Kind((Callable,), "a function of stacks")] = None,
+) -> CardGame:
+    """Return a game of cards as a hand of a tournament: utilities follow from the final stacks.
+
+    Args:
+        rules: The game, whose utilities are chips won.
+        stacks: Chips of each player if they win nothing, as one number or two.  In a spot they are
+            the chips behind, in addition to the pot.  A built-in game that has a parameter
+            ``stacks`` itself is played for the smaller one.
+        payouts: Prizes that are still to be won, from the first place down, in any unit.
+        others: Chips of each player who is not in the hand.
+        bounties: Bounty on each player, in the order of ``stacks`` and ``others``, in the unit of
+            ``payouts``.
+        utility: Function of the stacks of all players after the hand, in the same order.  It
+            returns the utility of each player, or of the two players in the hand, in place of
+            ``payouts`` and ``bounties``.
+
+    Returns:
+        Rules of the same class as ``rules``, and of the class :class:`Tournament`.
+
+    Raises:
+        ValueError: An argument is wrong, or a player can lose more chips than the stack.
+        TypeError: An argument has a wrong type.
+    """
+    has_prizes = len(payouts) > 0 or len(bounties) > 0
+    if utility is None and not has_prizes:
+        raise ValueError("payouts must contain a prize, or give bounties or utility")
+    if utility is not None and has_prizes:
+        raise ValueError("utility takes the place of payouts and bounties: do not give both")
+    if isinstance(rules, Tournament):
+        raise TypeError(f"rules must not be a tournament already, as {brief(rules)} is")
+    pair = tuple(stacks) if len(stacks) == 2 else (stacks[0],) * 2
+    options = {
+        "stacks": pair,
+        "payouts": tuple(payouts),
+        "others": tuple(others),
+        "bounties": tuple(bounties),
+        "utility": utility,
+    }
+    game_class: Any = type(rules)
+    kind = _class_of(game_class)
+    hand = kind.__new__(kind)
+    hand._enter(rules, options)
+    return hand
+
+
+OPTIONS = tuple(inspect.signature(tournament).parameters)[1:]
+"""Arguments of :func:`tournament` after the rules, which built-in games of cards take, too."""
+
+
+def make_tournament(make: Callable[..., Any], arguments: Mapping[str, Any]) -> CardGame:
+    """Return a built-in game of cards as a hand of a tournament.
+
+    Args:
+        make: Class or function that makes the game.
+        arguments: Its arguments, and those of :func:`tournament`.
+
+    Raises:
+        ValueError: An argument is wrong or missing; names it.
+        TypeError: An argument has a wrong type.
+    """
+    game_arguments = {name: value for name, value in arguments.items() if name not in OPTIONS}
+    options = {name: value for name, value in arguments.items() if name in OPTIONS}
+    parameter = inspect.signature(make).parameters.get("stacks")
+    if parameter is not None:
+        # The two players can bet no more than the smaller stack.
+        options["stacks"] = STACKS("stacks", options.get("stacks", parameter.default))
+        game_arguments["stacks"] = min(options["stacks"])
+    if "stacks" not in options:
+        raise ValueError("stacks must be given with payouts, bounties or utility")
+    return tournament(make(**game_arguments), **options)
+
+
+def is_tournament(make: Callable[..., Any], arguments: Mapping[str, Any]) -> bool:
+    """Return whether arguments of a built-in game of cards are those of a tournament."""
+    parameters = inspect.signature(make).parameters
+    return any(name in OPTIONS and name not in parameters for name in arguments)
+
+
+@cache
+def _class_of(kind: Any) -> type[Tournament]:
+    """Return the class of tournaments for a class of games."""
+    return type(kind.__name__, (Tournament, kind), {"__module__": kind.__module__})
+
+
+def _read_utilities(utility: Utility, stacks: tuple[float, ...]) -> tuple[float, float]:
+    """Return the utilities of the two players in the hand.
+
+    Raises:
+        ValueError: The function does not return two finite numbers; names the stacks.
+    """
+    result = utility(stacks)
+    try:
+        first, second = (float(number) for number in tuple(result)[:2])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"utility must return a number for each player, not {brief(result)} for {stacks}"
+        ) from None
+    if not np.isfinite((first, second)).all():
+        raise ValueError(f"utility must be finite, not {(first, second)} for {stacks}")
+    return first, second
