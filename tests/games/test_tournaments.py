@@ -93,7 +93,7 @@ PUBLISHED = {
     ),
     # pailiku.com/tools/icm-calculator; the 38.4 % also in flopturnriver.com/pokerforum/
     # beginners-circle/all-question-133454.html.
-    # pocketfives.com/articles/advanced-sng-bubble-play-using-icm-224769: a sit-and-go of 20 dollars.
+    # pocketfives.com/articles/advanced-sng-bubble-play-using-icm-224769: a sit-and-go of 20 $.
     "sit and go": ((5000, 7000, 2500, 500), (100, 60, 40), (65.63, 73.95, 49.16, 11.25), 5e-3),
     # ruffpoker.com/blog/explaining-icm-to-casual-players: after the hand, digits cut off.  The
     # stacks there before the hand have 900 chips less in all, so its first column is left out.
