@@ -28,12 +28,12 @@ class ByLabel(Kind):
         """Return the mapping.
 
         Raises:
-            TypeError: The value is not a mapping, or a key is not a text.
+            TypeError: The value is not a mapping, or a key is not a string.
         """
         mapping = super().__call__(name, value)
         for label in mapping:
             if not isinstance(label, str):
-                raise TypeError(f"{name}: an infoset label must be a text, not {brief(label)}")
+                raise TypeError(f"{name}: an infoset label must be a string, not {brief(label)}")
         return mapping
 
 

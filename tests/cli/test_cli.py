@@ -171,7 +171,7 @@ class TestSolve:
         iterated = printed("solve", "kuhn", "--algorithm=auto", "--lock=J:bet=0")
         assert "\niterations         1,000 " in iterated
         three = printed("solve", "kuhn(players=3)", "--algorithm=auto", "--no-strategy")
-        assert "\npaced-cfr+(average_power=10, alternating): ran the iterations" in three
+        assert "\npaced-cfr+(average_power=10, alternating): finished all iterations" in three
 
     def test_automatic_goes_on_as_it_began(self, tmp_path: Path) -> None:
         file = tmp_path / "dcfr.npz"
@@ -192,7 +192,7 @@ class TestSolve:
         )
         locks = {"J": {"bet": 1.0}, "Kb": {"pass": 0.25, "bet": 0.75}}
         expected = solve(compile_game("kuhn"), "pcfr+", iters=500, locks=locks)
-        assert "pcfr+(average_power=2, alternating), 2 infosets locked: ran" in text
+        assert "pcfr+(average_power=2, alternating), 2 infosets locked: finished" in text
         assert f"\nvalue of player 0  {expected.value[0]:+.6g} " in text
         assert f"\nexploitability     {expected.exploitability:.6g} " in text
         assert "pass 0.250  bet 0.750" in text

@@ -46,7 +46,7 @@ def test_labels_that_are_not_texts(name: str) -> None:
     """Of locks they were looked up, which ended in an AttributeError."""
     game = compile_game(name, **GAMES[name])
     for label in (None, 5, ("K",)):
-        with pytest.raises(TypeError, match="locks: an infoset label must be a text, not"):
+        with pytest.raises(TypeError, match="locks: an infoset label must be a string, not"):
             solve(game, iters=1, locks={label: {"call": 1}})  # type: ignore[dict-item]
         with pytest.raises(KeyError):
             game.locate(label)  # type: ignore[arg-type]

@@ -555,7 +555,7 @@ def test_the_state_depends_on_the_iteration_alone(
 def test_who_takes_16_bits(interpreted: None) -> None:
     """A warm start, too; a rule that keeps more than regrets does not."""
     game = compile_game("kuhn(cards=5)", cut=2, symmetry=False)
-    with pytest.raises(ValueError, match="hedge keeps more than regrets"):
+    with pytest.raises(ValueError, match="hedge stores more than regrets"):
         solve(game, HEDGE, iters=1, precision="int16")
     warm = solve(game, CFR, iters=1, warm_start=solve(game, CFR, iters=20), precision="int16")
     assert warm.exploitability < solve(game, CFR, iters=1).exploitability

@@ -224,7 +224,7 @@ def test_a_policy_keeps_to_the_infosets_that_were_met_before_it() -> None:
         assert label not in policy
         infoset = Infoset(label, 0, leduc.infoset_actions[leduc.infoset_index[label]])
         assert len({*policy(infoset)}) == 1  # All actions are equally likely.
-        with pytest.raises(KeyError, match="no play of leduc came to"):
+        with pytest.raises(KeyError, match="no play of leduc reached"):
             policy[label]
 
 
