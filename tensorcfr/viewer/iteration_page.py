@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Annotated, Any
 from .._util.argument_checks import Where, checked
 from .._util.files import replacing
 from .._util.one_line import OneLine
-from ..analysis.iteration_events import IterationEvents, iteration_events
+from ..analysis.iteration_events import MAX_HISTORIES, IterationEvents, iteration_events
+from ..kernels.random import Seed
 from .page import build_page
 from .rounding import rounded
 
@@ -50,7 +52,16 @@ class IterationPage(OneLine):
         )
 
 
-def iteration_page(*arguments: Any, **options: Any) -> IterationPage:
+def iteration_page(
+    game: Any,
+    algorithm: Any,
+    *,
+    iters: int = 2,
+    line: Sequence[str] = (),
+    deal: Sequence[str] | None = None,
+    seed: Seed | None = None,
+    most: int = MAX_HISTORIES,
+) -> IterationPage:
     """Record some iterations, and return a page that plays them event by event.
 
     The page shows the history tree.  Its numbers open the sums from which they come.
@@ -60,8 +71,18 @@ def iteration_page(*arguments: Any, **options: Any) -> IterationPage:
     >>> page.save("kuhn.html")  # doctest: +SKIP
 
     Args:
-        arguments: Game and algorithm, as for
-            :func:`~tensorcfr.analysis.iteration_events.iteration_events`.
-        options: Its options: ``iters``, ``line``, ``deal``, ``seed`` and ``most``.
+        game: The game; the arguments are those of :func:`tensorcfr.analysis.iteration_events`.
+        algorithm: A name or a record of an algorithm.
+        iters: Number of iterations.
+        line: Labels of outcomes and actions from the start; only the histories after them are
+            shown.
+        deal: Chance outcomes that happen for certain, for algorithms that sample.
+        seed: Seed of an algorithm that samples.
+        most: Largest number of histories to show.
+
+    Raises:
+        ValueError: There are too many histories, or the algorithm cannot be shown.
+        KeyError: The line does not exist.
     """
-    return IterationPage(iteration_events(*arguments, **options))
+    options: dict[str, Any] = {"iters": iters, "line": line, "deal": deal, "seed": seed}
+    return IterationPage(iteration_events(game, algorithm, most=most, **options))

@@ -271,7 +271,7 @@ class TestInTheBrowser:
             open_page(page, server.url)
             page.keyboard.press("i")
             page.wait_for_selector("#player[data-ready]")
-            assert "315 of 9,457 histories after Js Jh" in page.text_content("#player header")
+            assert "315 of 9,457 histories, after Js Jh" in page.text_content("#player header")
             assert not page.is_visible("#look")
             page.keyboard.press("ArrowDown")
             assert "backward pass" in page.text_content("#player .now")

@@ -171,7 +171,7 @@ function playIterations(container, data, toggleTheme) {
       draw("path", {d: `M${x(node.parent) + HALF} ${y(node.parent)} L${x(n) - HALF - 32} ${y(n)} H${x(n) - HALF}`}),
       draw("text", {x: x(n) - HALF - 2, y: y(n) - 3, "text-anchor": "end"}));
     const box = draw("g", {class: `box actor${node.actor < 0 ? node.actor === -1 ? "-chance" : "-end" : node.actor % 4}`, "data-node": n},
-      draw("rect", {x: x(n) - HALF, y: y(n) - 12, width: 2 * HALF, height: 24, rx: node.actor === -2 ? 0 : 5}),
+      draw("rect", {x: x(n) - HALF, y: y(n) - 12, width: node.actor === -2 ? HALF : 2 * HALF, height: 24, rx: node.actor === -2 ? 0 : 5}),
       draw("text", {x: node.actor === -2 ? x(n) - HALF + 6 : x(n), y: y(n) + 4, "text-anchor": node.actor === -2 ? "start" : "middle"}),
       draw("title", {}, `${steps(n)}${node.infoset >= 0 ? `: infoset ${infosets[node.infoset].label}` : ""}`));
     box.addEventListener("click", () => { pause(); selected = n; asked = null; show(); });
@@ -302,7 +302,7 @@ function playIterations(container, data, toggleTheme) {
   const play = button("play", " ", "▶ play", "play or pause (space)");
   const slider = make("input", {type: "range", min: 0, max: events.length - 1, "aria-label": "event", on: {input: () => { pause(); move(Number(slider.value)); }}});
   const status = make("p", {class: "now", role: "status"}), panel = make("section", {class: "panel", "aria-label": "numbers"});
-  const part = data.path.length ? ` after ${data.path.join(" ")}` : "";
+  const part = data.path.length ? `, after ${data.path.join(" ")}` : "";
   const legend = [...Array(Math.min(data.n_players, 4)).keys()].map(p => make("span", {class: `key actor${p}`}, `player ${p}`));
   container.classList.add("player");
   container.replaceChildren(
