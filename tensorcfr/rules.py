@@ -208,6 +208,8 @@ class Defaults(NamedTuple):
     units: Mapping[str, float] = MappingProxyType({})
     """Size of each unit in the game's own unit, ``{"chips": 1.0, "%": 0.55, "mbb": 0.002}``;
     ``"%"`` is a hundredth of the pot."""
+    algorithm: str | None = None
+    """Name of the algorithm that solves the game; None for the default of games of its kind."""
 
 
 class Runout(NamedTuple):

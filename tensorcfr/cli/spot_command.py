@@ -47,7 +47,7 @@ Algorithm = Annotated[
     str | None,
     typer.Option(
         help="Solve with this algorithm ('tensorcfr algorithms' lists them); by default "
-        f"{argument_parsers.ON_SPOTS}."
+        f"{argument_parsers.ON_SPOTS}, and dcfr with prizes."
     ),
 ]
 Node = typer.Option(

@@ -50,6 +50,9 @@ DECIMALS = 9
 """Decimal places to which stacks are rounded, so that a player who loses all chips has 0."""
 POT = "% of the pot"
 """Unit of amounts: a hundredth of the utility that the pot at the start of a spot is worth."""
+ALGORITHM = "dcfr"
+"""Default algorithm.  The default of other card games was chosen in zero-sum games.  It discounts
+negative regrets more slowly, and stalls above 0.5 % of the pot in some tournaments."""
 STACKS = Several(Number(above=0, most=MOST_AMOUNT), length=2, alone=True)
 OTHERS = Several(Number(above=0, most=MOST_AMOUNT))
 Utility = Callable[[tuple[float, ...]], Sequence[float]]
@@ -149,7 +152,7 @@ class Tournament(CardGame):
             target = None if target is None else f"{target} of the pot"
         else:
             target = None
-        self.defaults = Defaults(rules.defaults.precision, target, units)
+        self.defaults = Defaults(rules.defaults.precision, target, units, ALGORITHM)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -60,6 +60,8 @@ def resolve_algorithm(
     """
     if algorithm is not None:
         return find_algorithm(algorithm)
+    if game.defaults.algorithm is not None:
+        return find_algorithm(game.defaults.algorithm)
     if game.is_of_cards:
         return CARDS_ALGORITHM
     return BY_PRECISION.get(precision or "", DEFAULT_ALGORITHM)

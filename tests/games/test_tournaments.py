@@ -91,13 +91,13 @@ PUBLISHED = {
         (377.78, 312.89, 225.60, 83.73),
         5e-3,
     ),
-    # pailiku.com/tools/icm-calculator; the 38.4 % also in flopturnriver.com/pokerforum/
-    # beginners-circle/all-question-133454.html.
-    # pocketfives.com/articles/advanced-sng-bubble-play-using-icm-224769: a sit-and-go of 20 $.
+    # pocketfives.com/articles/advanced-sng-bubble-play-using-icm-224769: in dollars.
     "sit and go": ((5000, 7000, 2500, 500), (100, 60, 40), (65.63, 73.95, 49.16, 11.25), 5e-3),
     # ruffpoker.com/blog/explaining-icm-to-casual-players: after the hand, digits cut off.  The
     # stacks there before the hand have 900 chips less in all, so its first column is left out.
     "a double-up": ((18000, 8000, 15000, 3200), (50, 30, 20), (34.35, 23.27, 31.87, 10.49), 1e-2),
+    # pailiku.com/tools/icm-calculator; the 38.4 % also in flopturnriver.com/pokerforum/
+    # beginners-circle/all-question-133454.html.
     "three left": ((5000, 3000, 2000), (50, 30, 20), (38.39, 32.75, 28.86), 5e-3),
 }
 
@@ -415,11 +415,11 @@ def tournament_of(game: CompiledGame) -> Tournament:
 
 
 def test_all_chips_lost_are_all_chips() -> None:
-    """0.1 + 0.2 chips behind and a pot of 0.6: losing 0.6 leaves 5.6e-17 by floats."""
-    spot = RIVER | {"pot": 0.6, "stacks": 0.1 + 0.2, "chip": 0.1, "bets": "a", "raises": ""}
-    hand = make_spot(**spot | {"stacks": 0.3}, payouts=(5, 3), bounties=(1, 1))
+    """2.3 chips behind and a pot of 0.1: the chips left after losing all are -4.4e-16 by floats."""
+    spot = RIVER | {"pot": 0.1, "stacks": 2.3, "chip": 0.1, "bets": "a", "raises": ""}
+    hand = make_spot(**spot, payouts=(5, 3), bounties=(1, 1))
     lost = min(ends[0] for ends in all_ends(hand))
-    # The last of two players has the second prize, and loses the bounty of all chips, too.
+    # The last of two players has the second prize, and no bounty.
     assert lost == pytest.approx(3 - (4 + 1), abs=1e-12)
 
 
@@ -562,6 +562,27 @@ def test_units() -> None:
     preflop = compile_game("push_or_fold", payouts=(50, 30, 20), others=(4,))
     with pytest.raises(ValueError, match="does not know the unit '% of the pot'"):
         solve(preflop, target="1% of the pot")
+
+
+def test_the_default_algorithm_does_not_stall() -> None:
+    """That of spots for chips stays above 0.3 % of the pot on this river."""
+    game = compile_game(
+        "holdem",
+        board="QsJh2h8d3c",
+        ranges=(
+            "AQ,KQ,QTs,Q9s,AJ,KJs,JTs,J9s,TT-99,T9s,AhTh,AhKh,Ah5h-Ah2h,KhTh,9h8h,98s,88",
+            "AA-JJ,88,22,AQ,KQ,QJs,AJ,KJs,AK,T9s,AhTh,AhKh,Ah5h-Ah2h,KhTh,7h6h,Th8h,76s",
+        ),
+        pot=2100,
+        stacks=(4000, 6000),
+        bets="50%,a",
+        raises="a",
+        payouts=(500, 300, 200),
+        others=(1500, 1400),
+    )
+    solution = solve(game, iters=1000)
+    assert str(solution.algorithm).startswith("dcfr(alpha=1.5, beta=0")
+    assert solution.exploitability < to_game_unit("target", "0.02% of the pot", game)
 
 
 def test_guarantee_and_gains() -> None:
