@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -313,7 +314,7 @@ def diagnose(
     and T. Sandholm, "Solving imperfect-information games via discounted regret minimization", 2019.
     """
     tree = LoopTree(game)
-    if isinstance(numbers, str) and "\n" not in numbers and Path(numbers).is_file():
+    if isinstance(numbers, str) and "\n" not in numbers and os.path.isfile(numbers):
         numbers = Path(numbers)
     printed = read_numbers(tree, numbers, iteration, actions)
     kind = numbers_are

@@ -73,6 +73,8 @@ def read_numbers(
             the iteration is missing; names it.
         TypeError: The source has a wrong type.
     """
+    if actions is not None:
+        _check_order(tree.game, actions)
     if isinstance(source, Path):
         source = source.read_text("utf-8")
     tables, columns = (
@@ -118,6 +120,25 @@ def read_numbers(
     )
     sums_to_one = bool(is_distribution.all() and (shown >= 0).all())
     return PrintedNumbers(checkpoints, tolerance, tuple(missing), sums_to_one)
+
+
+def _check_order(game: FlatGame, actions: Any) -> None:
+    """Check the order of actions that a caller gives.
+
+    Raises:
+        TypeError: The actions are not a list or tuple of texts.
+        ValueError: No infoset of the game has these actions; names the actions of the game.
+    """
+    if not isinstance(actions, (list, tuple)) or not all(isinstance(a, str) for a in actions):
+        raise TypeError(f"actions must be a list or tuple of texts, not {brief(actions)}")
+    known = list(dict.fromkeys(game.infoset_actions))
+    if not any(
+        sorted(-1 if i is None else i for i in (_match_action(row, a, False) for a in actions))
+        == list(range(len(row)))
+        for row in known
+    ):
+        named = "; ".join(map(", ".join, known[:4]))
+        raise ValueError(f"actions: {brief(actions)} are not the actions of {game.name}: {named}")
 
 
 def _decimals(text: str) -> int:
@@ -260,7 +281,7 @@ def find_infosets(game: FlatGame, labels: Sequence[str]) -> dict[str, list[int]]
         if not infosets.get(label):
             if label not in index:
                 raise ValueError(
-                    f"{game.name} has no infoset {label!r}; "
+                    f"numbers: {game.name} has no infoset {label!r}; "
                     f"{suggest(label, list(game.infoset_labels))}"
                 )
             infosets[label] = [index[label]]

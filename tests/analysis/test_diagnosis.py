@@ -345,6 +345,7 @@ def test_labels_of_openspiel_and_ranks() -> None:
         ("J: [0.5, 0.5]\niteration 2\nJ: [0.5, 0.5]", {}, "before the first line"),
         ("t = 1\nJ: [0.5, 0.5]\nJ: [0.5, 0.5]", {}, "printed twice"),
         ({"J": [0.5, 0.5], "0": [0.5, 0.5]}, {"iteration": 1}, "infoset"),
+        ({1: {"J": [1, 0]}}, {"actions": ("bet", "jump")}, "not the actions of kuhn: pass, bet"),
         ({1: {"J": [0.9, 0.9]}}, {"numbers_are": "strategies"}, "do not sum to 1"),
     ],
 )
@@ -356,6 +357,8 @@ def test_bad_input(source: Any, arguments: dict[str, Any], words: str) -> None:
 def test_a_wrong_type() -> None:
     with pytest.raises(TypeError, match="numbers must be a mapping"):
         diagnose(flat("kuhn"), 3)
+    with pytest.raises(TypeError, match="actions must be a list"):
+        diagnose(flat("kuhn"), {1: {"J": [1, 0]}}, actions="bet,pass")
 
 
 def test_late_iterations_are_evaluated_only() -> None:
