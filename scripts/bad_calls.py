@@ -216,6 +216,10 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     river = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100}
     spot = tensorcfr.solve(tensorcfr.compile_game("holdem", **river), iters=1)
     yield "hand_table", analysis.hand_table, {"solution": spot}
+    prizes = NEEDED["holdem"] | {"payouts": [50, 30, 20], "others": [40]}
+    final_table = tensorcfr.solve(tensorcfr.compile_game("holdem", **prizes), "dcfr", iters=2)
+    yield "prize_table", analysis.prize_table, {"solution": final_table}
+    yield "depth_chart", analysis.depth_chart, {"depths": [2], "iters": 1}
     shown = analysis.SolvedSpot(spot)
     yield "SolvedSpot", analysis.SolvedSpot, {"solution": spot}
     yield "SolvedSpot.table", shown.table, {}

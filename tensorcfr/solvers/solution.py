@@ -341,7 +341,7 @@ class Solution(_Evaluated):
         target = Path(path)
         if target.exists() and not force:
             raise FileExistsError(EEXIST, "the file exists; force=True replaces it", str(target))
-        text = json.dumps(certificate_of(self), ensure_ascii=False, indent=1)
+        text = json.dumps(certificate_of(self.policy, self.exact), ensure_ascii=False, indent=1)
         with replacing(target) as file:
             file.write(text.encode())
         return target

@@ -139,7 +139,7 @@ def test_floats_and_their_bounds_enclose_the_fractions(
 def certificate(name: str) -> Content:
     from tensorcfr.solvers.certificate import certificate_of
 
-    content: Content = json.loads(json.dumps(certificate_of(solved(name))))
+    content: Content = json.loads(json.dumps(certificate_of(solved(name).policy)))
     return content
 
 
