@@ -233,14 +233,17 @@ def averaged(form: ChunkedForm, to: np.ndarray | None, whole: np.ndarray) -> np.
     """
     if to is None:
         # Where several infosets were added up, their strategies are not yet a distribution.
-        return (
+        strategy = (
             strategies_from_weights(form, plain_numbers(whole), 0.0, None)
             if form.n_chunks
             else whole
         )
-    merged = np.empty(form.n_numbers)
-    merged[to] = whole
-    if np.array_equal(merged[to], whole):
-        return merged
-    weight = np.bincount(to, weights=whole, minlength=form.n_numbers)
-    return evaluation.normalise(form.trunk, weight)
+    else:
+        strategy = np.empty(form.n_numbers)
+        strategy[to] = whole
+        if not np.array_equal(strategy[to], whole):
+            weight = np.bincount(to, weights=whole, minlength=form.n_numbers)
+            strategy = evaluation.normalise(form.trunk, weight)
+    # Strategies that were converted by label have no empty sequences.
+    strategy[form.trunk.player_sequences[:-1]] = 1.0
+    return strategy

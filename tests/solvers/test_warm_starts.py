@@ -214,6 +214,17 @@ def test_saved_and_resumed(tmp_path: Any) -> None:
     np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
 
 
+@pytest.mark.parametrize("to", [{"cut": 10**9}, {"cut": 1}, {"symmetry": False}, {}])
+def test_saved_after_a_start_from_another_game(to: dict[str, Any], tmp_path: Any) -> None:
+    """Strategies that are converted by label had no empty sequences, so the file was refused."""
+    source = solve(compile_game("leduc", symmetry=not to), "cfr", iters=3)
+    game = compile_game("leduc", **to)
+    for algorithm in ("cfr", "pcfr+"):
+        solution = solve(game, algorithm, warm_start=source, iters=2)
+        again = Solution.load(solution.save(tmp_path / "s.npz", force=True), game=game)
+        assert again.exploitability == solution.exploitability
+
+
 def test_with_locks() -> None:
     game = compile_game("kuhn")
     locks = {"J": {"bet": 1.0}, "K": {"bet": 0.25}}
