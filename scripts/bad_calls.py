@@ -341,6 +341,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "boards": [str(spot), "QsJh2h8d3c", "--target", "100%"],
         "view": [str(solution), "--html", str(folder / "page.html"), "--force"],
         "play": [str(solution)],
+        "icm": ["3,2", "--payouts", "2,1"],
     }
     commands: Any = typer.main.get_command(app)
     if set(good) != set(commands.commands):
