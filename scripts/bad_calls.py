@@ -45,7 +45,7 @@ from tensorcfr._util.argument_checks import Check, Where, Whole, checks_of
 from tensorcfr.algorithms import ALGORITHMS, Deep
 from tensorcfr.errors import MemoryLimitError, SweepError
 from tensorcfr.formats import save_spot
-from tensorcfr.games import make_game
+from tensorcfr.games import make_game, tournaments
 from tensorcfr.model.game_arguments import LOCKS
 from tensorcfr.solvers.solver_arguments import STEPS
 
@@ -216,10 +216,17 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     river = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100}
     spot = tensorcfr.solve(tensorcfr.compile_game("holdem", **river), iters=1)
     yield "hand_table", analysis.hand_table, {"solution": spot}
-    prizes = NEEDED["holdem"] | {"payouts": [50, 30, 20], "others": [40]}
-    final_table = tensorcfr.solve(tensorcfr.compile_game("holdem", **prizes), "dcfr", iters=2)
-    yield "prize_table", analysis.prize_table, {"solution": final_table}
-    yield "depth_chart", analysis.depth_chart, {"depths": [2], "iters": 1}
+    prizes = {"payouts": (50, 30), "others": (100,)}
+    hand = tensorcfr.solve(tensorcfr.compile_game("holdem", **river, **prizes), iters=1)
+    yield "prize_table", analysis.prize_table, {"solution": hand}
+    yield "depth_chart", analysis.depth_chart, {"depths": (3,), "iters": 1}
+    stacks = {"stacks": (3, 2), "payouts": (2, 1)}
+    yield "icm", tournaments.icm, stacks
+    yield "risk", tournaments.risk, stacks
+    bounties = {"stacks": (3, 2), "bounties": (2, 1)}
+    yield "bounty_equities", tournaments.bounty_equities, bounties
+    rules = spot.game.nodes.rules
+    yield "tournament", tournaments.tournament, {"rules": rules, **stacks}
     shown = analysis.SolvedSpot(spot)
     yield "SolvedSpot", analysis.SolvedSpot, {"solution": spot}
     yield "SolvedSpot.table", shown.table, {}
@@ -341,6 +348,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "boards": [str(spot), "QsJh2h8d3c", "--target", "100%"],
         "view": [str(solution), "--html", str(folder / "page.html"), "--force"],
         "play": [str(solution)],
+        "icm": ["3,2", "--payouts", "2,1"],
     }
     commands: Any = typer.main.get_command(app)
     if set(good) != set(commands.commands):

@@ -21,6 +21,9 @@ OFTEN = 0.5
 ITERATIONS = 100
 """Iterations of each solve, unless the caller gives a number."""
 
+MOST_ITERATIONS = 100_000
+"""Largest number of iterations of each solve."""
+
 
 class DepthChart(NamedTuple):
     """Strategies of push or fold at several depths of the stacks."""
@@ -70,7 +73,7 @@ class DepthChart(NamedTuple):
 def depth_chart(
     depths: Annotated[Sequence[float], Several(Number(above=1, most=1000))] = tuple(range(2, 26)),
     *,
-    iters: Annotated[int, Whole(1)] = ITERATIONS,
+    iters: Annotated[int, Whole(1, MOST_ITERATIONS)] = ITERATIONS,
     **options: Any,
 ) -> DepthChart:
     """Solve heads-up push or fold for stacks of several depths.

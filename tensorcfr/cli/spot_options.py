@@ -167,7 +167,7 @@ def read_numbers(option: str, text: str) -> tuple[float, ...]:
             numbers.append(float(part))
         except ValueError:
             raise ValueError(f"{option} {text!r}: {part.strip()!r} is not a number") from None
-    return tuple(int(number) if number == int(number) else number for number in numbers)
+    return tuple(int(number) if number.is_integer() else number for number in numbers)
 
 
 def _sizes(option: str, texts: list[str] | None) -> Any:
