@@ -84,8 +84,9 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     if isinstance(source, str) and not is_foreign(source):
         return find_built_in(source, **parameters)
     if parameters:
+        hint = "; compile tournament(rules, ...)" if "payouts" in parameters else ""
         raise TypeError(
-            f"parameters {', '.join(parameters)} are only for built-in games given by name"
+            f"parameters {', '.join(parameters)} are only for built-in games given by name{hint}"
         )
     if isinstance(source, Rules):
         return ResolvedRules(source.name, source, _text_of(source))

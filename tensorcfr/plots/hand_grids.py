@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 What = Literal["strategy", "value", "equity", "combos"]
 TITLES = {
     "strategy": "strategy",
-    "value": "expected chips",
+    "value": "expected value",
     "equity": "equity, %",
     "combos": "combos",
 }
@@ -41,7 +41,7 @@ def hand_grid(
     in groups, by pairs and suits. With ``"strategy"`` the filled height of a cell is the share of
     its hands that is left at the line. The filled part is split from left to right among the
     actions, in proportion to their frequencies. The other pictures have one colour per cell:
-    expected chips, equity, or combos.
+    expected value, equity, or combos.
 
     Args:
         table: Table from :meth:`tensorcfr.analysis.SolvedSpot.table`.

@@ -534,6 +534,8 @@ def test_rules_in_a_file_of_python_are_told_how_they_are_given() -> None:
 def test_parameters_are_for_names() -> None:
     with pytest.raises(TypeError, match=r"^parameters ranks are only for built-in games"):
         compile_game(Said({}), ranks=3)
+    with pytest.raises(TypeError, match=r"payouts are only .*; compile tournament\(rules, ...\)$"):
+        compile_game(Said({}), payouts=(50, 30))
 
 
 def test_what_cannot_be_compiled() -> None:
