@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from support.browsing import IN_BROWSER, READY, open_page, served
+from support.tiers import tiered
 from tensorcfr import Chance, Decision, Game, Terminal, compile_game, solve
 from tensorcfr.analysis import iteration_events
 from tensorcfr.cli import app as commands
@@ -120,7 +121,7 @@ def expected_numbers(data: dict[str, Any], row: dict[str, Any], flat: list[Any])
 class TestInTheBrowser:
     pytestmark = IN_BROWSER
 
-    @pytest.mark.parametrize("name", CASES)
+    @pytest.mark.parametrize("name", tiered(CASES, ["kuhn", "chance"]))
     def test_every_number_and_its_sum(self, page: Any, files: dict[str, Path], name: str) -> None:
         """Each shown number is that of the record, whose numbers equal a slow recursion's, and the
         sum that it opens has this result."""
@@ -241,7 +242,7 @@ class TestInTheBrowser:
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     @pytest.mark.parametrize("width", [390, 1400])
-    @pytest.mark.parametrize("name", ["kuhn", "dice", "own"])
+    @pytest.mark.parametrize("name", tiered(["kuhn", "dice", "own"], ["kuhn"]))
     def test_widths_and_themes(
         self, browser: Any, files: dict[str, Path], name: str, width: int, scheme: str
     ) -> None:
