@@ -70,6 +70,19 @@ class Exact(np.ndarray):
         return total, total
 
 
+def need(condition, problem):
+    """Raise an error unless a condition holds."""
+    if not condition:
+        raise CertificateError(problem)
+
+
+def number_of(text):
+    """Return the number of a text, ``"-1.5e3"`` or ``"1/3"``, exactly."""
+    is_number = re.fullmatch(r"[+-]?([0-9]+/[0-9]+|[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?)", text)
+    need(is_number, f"{text!r} is not a number")
+    return Fraction(text)
+
+
 def row_of(strategies, label, actions, number=Fraction):
     """Return the probabilities at an infoset.
 
@@ -81,7 +94,8 @@ def row_of(strategies, label, actions, number=Fraction):
         raise CertificateError(
             f"the infoset {label!r} must have the actions {actions}, not {[*numbers]}"
         )
-    row = [number(Fraction(x) if "/" in x else float(x)) for x in numbers.values()]
+    exact = [number_of(x) if "/" in x else float(number_of(x)) for x in numbers.values()]
+    row = [number(x) for x in exact]
     largest = row.index(max(row))
     others = sum(row) - row[largest]
     if not (min(row) >= 0 and others <= 1 and abs(others + row[largest] - 1) < 1e-9):
@@ -401,6 +415,9 @@ class TreeRules:
         if self.tokens[self.at][:1] == '"':
             self.take()
         self.read()
+        need(
+            self.at == len(self.tokens), f"there is text behind the tree: {self.tokens[self.at :]}"
+        )
 
     def take(self):
         self.at += 1
@@ -424,17 +441,23 @@ class TreeRules:
         self.take()
         if kind == "t":
             _, pays = self.described(("t", self.take()))
-            self.nodes[number] = "end", tuple(map(Fraction, pays))
+            need(len(pays) == self.players, f"a terminal has {len(pays)} payoffs")
+            self.nodes[number] = "end", tuple(map(number_of, pays))
             return number
         if kind == "c":
             _, words = self.described(("c", self.take()))
-            self.take()
-            chances = list(map(Fraction, words[1::2]))
+            need(self.take() == "0", "a node before the end has payoffs")
+            chances = list(map(number_of, words[1::2]))
+            need(
+                min(chances) >= 0 and sum(chances) == 1,
+                f"chance has the probabilities {words[1::2]}",
+            )
             self.nodes[number] = "chance", [(chance, self.read()) for chance in chances]
             return number
         player = int(self.take()) - 1
         label, words = self.described((player, self.take()))
-        self.take()
+        need(self.take() == "0", "a node before the end has payoffs")
+        need(len(set(words)) == len(words), f"two actions of the infoset {label!r} have one name")
         self.nodes[number] = "act", player, label, {word[1:-1]: self.read() for word in words}
         return number
 
@@ -444,22 +467,30 @@ class TreeRules:
 
 def prove_tree(game, strategies, labels):
     """Return intervals for the value and the best response of each player."""
-    known = {}
+    known, before = {}, {}
 
-    def chances(label, actions):
+    def chances(player, label, actions, past):
         if label not in labels:
             labels[label], known[label] = actions, row_of(strategies, label, actions)
+        # The sums below are right only if the player has the same past at all histories.
+        same = before.setdefault(label, (player, past)) == (player, past)
+        need(same and labels[label] == actions, f"the infoset {label!r} has imperfect recall")
         return known[label]
 
-    def values(state, weight):
+    def values(state, weight, pasts):
+        """Return the values of all players; ``pasts`` has their last infosets and actions."""
         kind, *node = game.node(state)
         if kind == "end":
             return [weight * Fraction(pay) for pay in node[0]]
         if kind == "chance":
-            steps = node[0]
+            parts = [values(after, weight * chance, pasts) for chance, after in node[0]]
         else:
-            steps = zip(chances(node[1], [*node[2]]), node[2].values(), strict=True)
-        parts = [values(after, weight * chance) for chance, after in steps]
+            player, label, after = node
+            row = chances(player, label, [*after], pasts[player])
+            parts = [
+                values(state, weight * p, (*pasts[:player], (label, action), *pasts[player + 1 :]))
+                for p, (action, state) in zip(row, after.items(), strict=True)
+            ]
         return [sum(pays) for pays in zip(*parts, strict=True)]
 
     def respond(members, hero):
@@ -484,7 +515,7 @@ def prove_tree(game, strategies, labels):
             )
         return total
 
-    value = values(game.root, Fraction(1))
+    value = values(game.root, Fraction(1), (None,) * game.players)
     best = [respond([(game.root, Fraction(1))], hero) for hero in range(game.players)]
     return [(v, v) for v in value], [(b, b) for b in best]
 
@@ -515,7 +546,7 @@ def check(certificate: Any) -> dict[str, tuple[Fraction, Fraction]]:
     """
     try:
         proven = prove(**certificate)
-        claims = {key: [*map(Fraction, ends)] for key, ends in certificate["claims"].items()}
+        claims = {key: [*map(number_of, ends)] for key, ends in certificate["claims"].items()}
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CertificateError(f"the certificate is damaged: {error!r}") from error
     for key, (low, high) in claims.items():
@@ -527,10 +558,8 @@ def check(certificate: Any) -> dict[str, tuple[Fraction, Fraction]]:
 
 def prove(format, game, digest, claims, strategies):
     """Return intervals by the names of the claims."""
-    if format != FORMAT:
-        raise CertificateError(f"the format is {format!r}, not {FORMAT!r}")
-    if game["name"] not in RULES:
-        raise CertificateError(f"this program does not know the rules of {game['name']!r}")
+    need(format == FORMAT, f"the format is {format!r}, not {FORMAT!r}")
+    need(game["name"] in RULES, f"this program does not know the rules of {game['name']!r}")
     if digest_of({label: row.values() for label, row in strategies.items()}) != digest:
         raise CertificateError("the strategies are not those of the digest")
     labels, method = {}, prove_hands if game["name"] in HANDS else prove_tree
@@ -548,6 +577,14 @@ def prove(format, game, digest, claims, strategies):
     return proven
 
 
+def entries_of(pairs):
+    """Return the entries of a JSON object, whose names must differ."""
+    need(
+        len(dict(pairs)) == len(pairs), f"two entries have one name: {[name for name, _ in pairs]}"
+    )
+    return dict(pairs)
+
+
 def shown(ends):
     """Return an interval as a text."""
     low, high = ends
@@ -560,7 +597,7 @@ if __name__ == "__main__":
     sys.setrecursionlimit(100_000)
     try:
         with open(sys.argv[1], encoding="utf-8") as file:
-            proven = check(json.load(file))
+            proven = check(json.load(file, object_pairs_hook=entries_of))
     except (CertificateError, OSError, ValueError) as error:
         sys.exit(f"refused: {error}")
     for key, ends in proven.items():

@@ -216,9 +216,9 @@ FORGED: dict[str, tuple[str, Callable[[Content], Any], str]] = {
     ),
     "a better response": ("leduc", better("best response 1", 1e-6), "best response 1 is claimed"),
     "no claim": ("kuhn", lambda content: content["claims"].pop("value 1"), "the claims must be"),
-    "a claim that is no number": (
+    "a claim that is not a number": (
         *("kuhn", lambda content: content["claims"].update({"value 0": ["nan", "0"]})),
-        "damaged: ValueError",
+        "'nan' is not a number",
     ),
     "another deck": ("kuhn", rules(parameters={"cards": 4}), "the infoset 'T' must have"),
     "other bets": ("leduc", rules(parameters={"bets": [2, 5]}), "is claimed to be"),
@@ -237,7 +237,7 @@ FORGED: dict[str, tuple[str, Callable[[Content], Any], str]] = {
         rows(**{"pass": "0.75", "bet": "0.5"}),
         "these are not probabilities",
     ),
-    "no number": ("kuhn", rows(**{"pass": "nan", "bet": "0.5"}), "damaged: ValueError"),
+    "no number": ("kuhn", rows(**{"pass": "nan", "bet": "0.5"}), "'nan' is not a number"),
     "a division by zero": ("kuhn", rows(**{"pass": "1/0", "bet": "0.5"}), "damaged: ZeroDivision"),
     "actions in another order": (
         "kuhn",
@@ -257,6 +257,66 @@ def test_forged_certificates_are_refused(name: str) -> None:
     forge(content)
     with pytest.raises(CertificateError, match=reason):
         check(content)
+
+
+HEAD = 'EFG 2 R "tree" { "a" "b" }\n'
+COIN = 'c "" 1 "" { "h" 1/2 "t" 1/2 } 0\n'
+END = 't "" 1 "" { 1, -1 }\n'
+TREES = {
+    "chance is forgotten": (
+        COIN
+        + 'p "" 1 1 "x" { "l" "r" } 0\np "" 1 2 "y" { "l" "r" } 0\n'
+        + 2 * END
+        + END
+        + 'p "" 1 3 "z" { "l" "r" } 0\np "" 1 2 0\n'
+        + 2 * END
+        + END,
+        "'y' has imperfect recall",
+    ),
+    "an infoset comes twice": (
+        'p "" 1 1 "x" { "l" "r" } 0\np "" 1 1 0\n' + 3 * END,
+        "'x' has imperfect recall",
+    ),
+    "two players share an infoset": (
+        COIN + 'p "" 1 1 "x" { "l" "r" } 0\n' + 2 * END + 'p "" 2 1 "x" { "l" "r" } 0\n' + 2 * END,
+        "'x' has imperfect recall",
+    ),
+    "chance is not certain": (COIN.replace("1/2", "1/3") + 2 * END, "chance has the probabilities"),
+    "chance is negative": (
+        COIN.replace('"h" 1/2 "t" 1/2', '"h" 3/2 "t" -1/2') + 2 * END,
+        "chance has the probabilities",
+    ),
+    "two actions have one name": (
+        'p "" 1 1 "x" { "l" "l" } 0\n' + 2 * END,
+        "two actions of the infoset 'x' have one name",
+    ),
+    "there is more": (END + END, "text behind the tree"),
+    "payoffs on the way": (
+        'p "" 1 1 "x" { "l" "r" } 1 "" { 1, -1 }\n' + 2 * END,
+        "a node before the end has payoffs",
+    ),
+    "a payoff too few": (END.replace("1, -1", "1"), "a terminal has 1 payoffs"),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees_whose_sums_would_be_wrong_are_refused(name: str) -> None:
+    """The second checker found that most of these were accepted."""
+    tree, reason = TREES[name]
+    row = {"l": "0.5", "r": "0.5"}
+    content = certificate("matrix") | {
+        "game": {"name": "efg", "parameters": {"text": HEAD + tree}, "digest": ""},
+        "strategies": dict.fromkeys("xyz", row),
+    }
+    with pytest.raises(CertificateError, match=reason):
+        check(signed(content))
+
+
+def test_entries_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    text = json.dumps(certificate("kuhn"))
+    path.write_text(text.replace('"Q": {', '"Q": {}, "Q": {', 1))
+    assert "refused: two entries have one name" in run(path).stderr
 
 
 def test_rules_under_the_name_of_others(tmp_path: Path) -> None:
