@@ -557,10 +557,10 @@ def test_units() -> None:
     for text, amount in (("2%", 2.0), ("0.3 prizes", 0.3), ("1% of the pot", pot / 100)):
         assert to_game_unit("target", text, game) == pytest.approx(amount)
     assert game.defaults.target == "0.5% of the pot"
-    with pytest.raises(ValueError, match="does not know the unit 'chips'"):
+    with pytest.raises(ValueError, match="does not define the unit 'chips'"):
         solve(game, target="1 chips")
     preflop = compile_game("push_or_fold", payouts=(50, 30, 20), others=(4,))
-    with pytest.raises(ValueError, match="does not know the unit '% of the pot'"):
+    with pytest.raises(ValueError, match="does not define the unit '% of the pot'"):
         solve(preflop, target="1% of the pot")
 
 
