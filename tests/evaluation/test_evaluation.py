@@ -291,7 +291,7 @@ def test_a_policy_is_read_only_and_of_the_right_size() -> None:
     game = compiled("kuhn")
     with pytest.raises(ValueError, match="read-only"):
         Policy.uniform(game).probabilities[0] = 0.5
-    with pytest.raises(ValueError, match=r"kuhn are float64 \(26,\), not float64 \(25,\)"):
+    with pytest.raises(ValueError, match=r"kuhn must be float64 \(26,\), not float64 \(25,\)"):
         Policy(game, np.ones(25))
 
 
