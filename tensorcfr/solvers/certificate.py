@@ -42,26 +42,28 @@ def certificate_of(policy: Policy, exact: ExactEquilibrium | None = None) -> dic
         "claims": _claims_of(policy, exact),
         "strategies": strategies,
     }
-    labels = {label: list(row) for label, row in strategies.items()}
-    name, parameters = parse_spec(game.name)
-    for rules in (name, "efg"):
-        if rules == "efg":
-            flat = require_flat(game, "a certificate of rules that the checker lacks")
-            parameters = {"text": "".join(efg_lines(flat))}
-        elif rules not in checker.RULES:
-            continue
-        digest = checker.digest_of(labels)
-        content["game"] = {"name": rules, "parameters": parameters, "digest": digest}
-        try:
-            checker.check(content)
-        except checker.CertificateError as error:
-            # A game of the user may have the name of another one, or an option that the checker
-            # lacks.  The tree is proven in its place.
-            if rules == "efg":
-                raise ValueError(f"{game.name}: {error}") from error
-            continue
-        return content
-    raise AssertionError  # The loop ends in a certificate or an error.
+    try:
+        name, parameters = parse_spec(game.name)
+        if name in checker.RULES:
+            return _proven(content, name, parameters)
+    except (ValueError, checker.CertificateError):
+        # A game of the user may have any name, also that of another game, and a built-in game
+        # options that the checker lacks.  The tree is proven in its place.
+        pass
+    flat = require_flat(game, "a certificate of rules that the checker lacks")
+    try:
+        return _proven(content, "efg", {"text": "".join(efg_lines(flat))})
+    except checker.CertificateError as error:
+        raise ValueError(f"{game.name}: {error}") from error
+
+
+def _proven(content: dict[str, Any], name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return a certificate with the rules of its game, after the checker has proven it."""
+    labels = {label: list(row) for label, row in content["strategies"].items()}
+    game = {"name": name, "parameters": parameters, "digest": checker.digest_of(labels)}
+    certificate = content | {"game": game}
+    checker.check(certificate)
+    return certificate
 
 
 def _numbers_of(policy: Policy, exact: ExactEquilibrium | None) -> dict[str, dict[Any, str]]:
