@@ -15,7 +15,7 @@ import numpy as np
 from ._util.argument_checks import brief
 from .algorithms import CFR, CFR_PLUS
 from .analysis.diagnosis import diagnose
-from .analysis.history_values import history_values
+from .analysis.history_values import descendants, history_values
 from .analysis.regret_bounds import regrets as overall_regrets
 from .compilers import compile_game
 from .errors import suggest
@@ -40,7 +40,7 @@ class ExerciseError(AssertionError):
 
 @cache
 def game() -> FlatGame:
-    """Return the game of the exercises: Kuhn poker with three cards, laid out.
+    """Return the game of the exercises: Kuhn poker with three cards, as a flat game.
 
     >>> game().n_histories, game().n_infosets
     (58, 12)
@@ -344,12 +344,8 @@ def _sampled_regrets() -> Iterator[Case]:
     ]
     strategy = _strategies()[0]
     for deal in deals:
-        below = np.zeros(tree.n_nodes, bool)
-        below[deal] = True
-        for node in range(deal + 1, tree.n_nodes):
-            below[node] = below[tree.parent[node]]
         chance = float(history_values(game(), _policy(strategy)).reach[deal, 2])
-        inside = below[:, None]
+        inside = descendants(tree, deal)[:, None]
 
         def regret(weight: Callable[[Any], np.ndarray], inside: np.ndarray = inside) -> np.ndarray:
             return _regrets_by(strategy, lambda result: inside * weight(result))

@@ -18,6 +18,7 @@ from ..model.game_arguments import Flat
 from ..model.policy import Policy
 from ..solvers.driver import solve
 from .plain_loops import (
+    AVERAGES_SHAPE,
     CORRECT,
     REACHES,
     WEIGHTS,
@@ -472,16 +473,15 @@ class _Search:
     def _match(
         self, names: tuple[str, ...], settings: LoopSettings, index: int, offset: int
     ) -> _Match:
-        cost = len(names) + 0.3 * (offset != 0) + 0.01 * CORRECT_ORDER.index(settings.rule)
+        cost = len(names) + 0.3 * (offset != 0) + 0.01 * RULES.index(settings.rule)
         average = None
         if self.kind == "strategies":
-            shape = (3, len(WEIGHTS), len(REACHES))
-            if index == int(np.prod(shape)):
+            if index == int(np.prod(AVERAGES_SHAPE)):
                 names = (*names, "last strategy")
                 cost += 1.0
             else:
-                average = Averages(*(int(i) for i in np.unravel_index(index, shape)))
-                usual = {"cfr": 0, "cfr+": 1, "lcfr": 1, "dcfr": 2}.get(settings.rule, 0)
+                average = Averages(*(int(i) for i in np.unravel_index(index, AVERAGES_SHAPE)))
+                usual = USUAL_WEIGHT[_correct_rule(settings.rule)]
                 cost += 0.1 * (average.weight != usual) + 0.1 * average.passes
                 if average.reach:
                     by = "by" if average.reach < 4 else "over"
@@ -496,8 +496,7 @@ class _Search:
             candidates: list[tuple[LoopSettings, Averages | None, int]]
             candidates = [(settings, None, 0) for settings in CORRECT]
         else:
-            rule = match.settings.rule if match.settings.rule in CORRECT_ORDER[:4] else "cfr"
-            settings = LoopSettings(rule, match.settings.alternating)
+            settings = LoopSettings(_correct_rule(match.settings.rule), match.settings.alternating)
             average = match.average and match.average._replace(reach=0)
             candidates = [(settings, average, match.offset)]
         departures = [self._first_difference(*candidate) for candidate in candidates]
@@ -507,8 +506,7 @@ class _Search:
     def _first_difference(
         self, settings: LoopSettings, average: Averages | None, offset: int
     ) -> Departure | None:
-        usual = {"cfr": 0, "cfr+": 1, "lcfr": 1, "dcfr": 2}[settings.rule]
-        average = average or Averages(0, usual, 0)
+        average = average or Averages(0, USUAL_WEIGHT[_correct_rule(settings.rule)], 0)
         loop, checkpoints = PlainLoop(self.tree, settings), self.within(MAX_VISITS)
         for t in range(1, max(checkpoints) + 2):
             loop.iterate()
@@ -517,8 +515,7 @@ class _Search:
             outputs = self._outputs(loop)
             index = 0
             if self.kind == "strategies":
-                shape = (3, len(WEIGHTS), len(REACHES))
-                index = int(np.ravel_multi_index(average, shape))
+                index = int(np.ravel_multi_index(average, AVERAGES_SHAPE))
             differs = self._differs(outputs, row)[index]
             known = ~np.isnan(row)
             ours = outputs
@@ -537,14 +534,23 @@ class _Search:
         return None
 
 
-CORRECT_ORDER = ("cfr", "cfr+", "lcfr", "dcfr", "overwritten", "positive")
+USUAL_WEIGHT = {"cfr": 0, "cfr+": 1, "lcfr": 1, "dcfr": 2}
+"""Index in :data:`WEIGHTS` of the usual averaging weight, by rule without a mistake."""
+RULES = (*USUAL_WEIGHT, "overwritten", "positive")
 """Rules, the likeliest first."""
+
+
+def _correct_rule(rule: str) -> str:
+    """Return a rule with its mistake left out."""
+    return rule if rule in USUAL_WEIGHT else "cfr"
 
 
 def _describe(match: _Match, kind: str) -> str:
     """Describe the variant of a match, with its mistakes left out."""
-    rule = match.settings.rule if match.settings.rule in CORRECT_ORDER[:4] else "cfr"
-    parts = [rule, "players in turn" if match.settings.alternating else "all players in one pass"]
+    parts = [
+        _correct_rule(match.settings.rule),
+        "players in turn" if match.settings.alternating else "all players in one pass",
+    ]
     if match.average is not None:
         parts.append(f"averaging weight {WEIGHTS[match.average.weight]}")
         if match.average.passes:

@@ -22,7 +22,7 @@ from ..evaluation.metrics import Evaluation
 from ..games.holdem import grid_label, grid_place
 from ..games.poker.deck import numbers_of
 from ..games.poker.spot import Spot
-from ..games.tournaments import Tournament, pot_value
+from ..games.tournaments import Tournament
 from ..model.public_nodes import steps_of
 from ..rules import HandGroups
 from ..solvers.solution import Solution
@@ -531,7 +531,7 @@ class SolvedSpot:
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"values must be numbers, not {brief(values)}") from None
         if unit == "pot":
-            return chips * 100.0 / pot_value(self._spot)
+            return chips * 100.0 / self._spot.pot_value
         if unit == "mbb" and isinstance(self.rules, Tournament):
             raise ValueError(f"unit='mbb' is for chips; values of {self.game.name} are utilities")
         if unit == "mbb" and big_blind is None:

@@ -14,7 +14,7 @@ from .._util.renamed import renamed_attributes
 from ..errors import UnknownNameError, suggest
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
-from ..model.arrays import CHANCE
+from ..model.arrays import CHANCE, HistoryTree
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
 from ..model.levels import levels_below_root
@@ -122,6 +122,15 @@ def find_history(game: FlatGame, steps: Sequence[str]) -> int:
             raise UnknownNameError(f"there is no step {brief(step)}; {suggest(str(step), labels)}")
         node = children[labels.index(step)]
     return node
+
+
+def descendants(tree: HistoryTree, node: int) -> np.ndarray:
+    """Return which histories are a history or after it, bool (nodes,)."""
+    below = np.zeros(tree.n_nodes, bool)
+    below[node] = True
+    for level in levels_below_root(tree.first_child):
+        below[level] |= below[tree.parent[level]]
+    return below
 
 
 def step_label(game: FlatGame, node: int) -> str:

@@ -16,13 +16,12 @@ from ..kernels.random import Seed
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
-from ..model.levels import levels_below_root
 from ..model.public_nodes import START
 from ..model.team_game import reach_by_steps, step_probabilities
 from ..solvers.base import IterativeSolver
 from ..solvers.solver_arguments import Deal, Named
 from ..solvers.traversal import fixed_chance
-from .history_values import find_history, step_label, values_of_profiles
+from .history_values import descendants, find_history, step_label, values_of_profiles
 from .sampled_branches import BranchReader, refuse_sampling
 from .walkthroughs import Numbers, numbers_of, solver_to_show, update_profiles
 
@@ -273,16 +272,6 @@ def iteration_events(
     return _Assembly(recorder, shown).assemble()
 
 
-def _descendants(game: FlatGame, node: int) -> np.ndarray:
-    """Return which histories are a history or after it, bool (nodes,)."""
-    tree = game.tree
-    below = np.zeros(tree.n_nodes, bool)
-    below[node] = True
-    for level in levels_below_root(tree.first_child):
-        below[level] |= below[tree.parent[level]]
-    return below
-
-
 def _part(game: FlatGame, top: int, most: int, visited: np.ndarray | None) -> np.ndarray:
     """Return the histories to show from a history on, int64, ascending.
 
@@ -296,7 +285,7 @@ def _part(game: FlatGame, top: int, most: int, visited: np.ndarray | None) -> np
         ValueError: There are more; names a line that leads to few enough.
     """
     tree, first = game.tree, top
-    below = _descendants(game, top)
+    below = descendants(tree, top)
     if below.sum() > most and visited is not None:
         # Actions that no traversal tried are shown, too.
         below &= visited | (visited[tree.parent] & (tree.player[tree.parent] >= 0))
@@ -305,10 +294,10 @@ def _part(game: FlatGame, top: int, most: int, visited: np.ndarray | None) -> np
         while tree.player[first] == CHANCE:
             children = np.arange(*tree.first_child[first : first + 2].tolist())
             first = int(children[np.argmax(below[children])])
-        below &= _descendants(game, first)
+        below &= descendants(tree, first)
     if (count := int(below.sum())) > most:
-        steps = _steps(game, first)
-        while int((_descendants(game, first) & below).sum()) > most:
+        steps = game.history(first)
+        while int((descendants(tree, first) & below).sum()) > most:
             children = np.arange(*tree.first_child[first : first + 2].tolist())
             first = int(children[np.argmax(below[children])])
             steps = (*steps, step_label(game, first))
@@ -317,15 +306,6 @@ def _part(game: FlatGame, top: int, most: int, visited: np.ndarray | None) -> np
             f"line, such as {','.join(steps)!r}"
         )
     return np.flatnonzero(below)
-
-
-def _steps(game: FlatGame, node: int) -> tuple[str, ...]:
-    """Return the labels of the steps to a history."""
-    steps: tuple[str, ...] = ()
-    while node:
-        steps = (step_label(game, node), *steps)
-        node = int(game.tree.parent[node])
-    return steps
 
 
 Terms = tuple[int, float, np.ndarray, float]
@@ -571,7 +551,7 @@ class _Assembly:
             formula=record.formula,
             n_players=game.n_players,
             n_histories=game.n_histories,
-            path=_steps(game, int(self.shown[0])),
+            path=game.history(int(self.shown[0])),
             nodes=tuple(self._node(int(node)) for node in self.shown),
             infosets=tuple(self._infoset(infoset) for infoset in self.infosets),
             iterations=iterations,
@@ -657,7 +637,7 @@ class _Assembly:
         instant = _sum([weight * (values - value) for _, weight, values, value in terms])
         shown = [
             Term(
-                history=" ".join(_steps(self.game, node)) or START,
+                history=" ".join(self.game.history(node)) or START,
                 node=self.index.get(node, -1),
                 weight=weight,
                 values=tuple(values.tolist()),

@@ -66,6 +66,10 @@ class Averages(NamedTuple):
     """Index in :data:`REACHES`."""
 
 
+AVERAGES_SHAPE = 3, len(WEIGHTS), len(REACHES)
+"""Numbers of passes, weights and reaches in :meth:`PlainLoop.averages`."""
+
+
 class LoopTree:
     """The history tree as lists; infosets are numbered as in the game."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -332,8 +332,7 @@ def _card_groups(nodes: PublicNodes, tokens: set[str]) -> dict[str, list[int]]:
         )
     )
     of_rank = [[i for i, hand in enumerate(hands) if hand.startswith(rank)] for rank in ranks]
-    key: Callable[[str], int] = lambda t: int(t) if t.isdigit() else RANKS.find(t.upper())  # noqa: E731
-    ordered = sorted(tokens, key=key)
+    ordered = sorted(tokens, key=lambda t: int(t) if t.isdigit() else RANKS.find(t.upper()))
     for groups in ([[i] for i in range(len(hands))], of_rank):
         if len(groups) == len(ordered):
             return dict(zip(ordered, groups, strict=True))

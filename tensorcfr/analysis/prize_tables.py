@@ -12,7 +12,6 @@ import numpy as np
 from .._util.argument_checks import Text, Where, checked
 from ..compilers import compile_game
 from ..games.tournaments import Tournament
-from ..model.chunked_game import ChunkedGame
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 from .hand_tables import LONGEST_LINE, HandTable, SolvedSpot
@@ -60,11 +59,12 @@ def prize_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = "
         ValueError: There is no such line, or nobody acts there.
     """
     in_prizes = SolvedSpot(solution)
-    rules, game = in_prizes.rules, solution.game
-    if not isinstance(rules, Tournament) or not isinstance(game, ChunkedGame):
+    rules, game = in_prizes.rules, in_prizes.game
+    if not isinstance(rules, Tournament):
         raise TypeError(f"{game.name} is not a hand of a tournament: give payouts= to compile_game")
     # The betting is the same, so strategies have the same numbers in both games.
     recipe = game.recipe
+    assert recipe is not None  # Tables of hands are for games in chunks.
     chip_game = compile_game(rules.chip_rules, cut=recipe.cut, symmetry=recipe.symmetry)
     policy = Policy(chip_game, np.array(solution.policy.probabilities))
     in_chips = SolvedSpot(replace(solution, game=chip_game, policy=policy, state=None))

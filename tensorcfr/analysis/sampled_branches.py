@@ -73,7 +73,7 @@ class BranchReader:
         self._branch = Branch([], {})
         self._public: dict[int, int] = {}
         start = self._deal_hands()
-        above = self.way(self.game.tree, 0, start)[:-1]
+        above = self.path(self.game.tree, 0, start)[:-1]
         self._branch.order.extend((True, node) for node in above)
         if self.record.scheme in ("whole", "chance"):
             self._try_all(start)
@@ -143,12 +143,12 @@ class BranchReader:
         return start
 
     @staticmethod
-    def way(tree: HistoryTree, first: int, last: int) -> list[int]:
+    def path(tree: HistoryTree, first: int, last: int) -> list[int]:
         """Return the histories from one to another below it."""
-        way = [last]
-        while way[-1] != first:
-            way.append(int(tree.parent[way[-1]]))
-        return way[::-1]
+        path = [last]
+        while path[-1] != first:
+            path.append(int(tree.parent[path[-1]]))
+        return path[::-1]
 
     def _children(self, node: int) -> range:
         first, end = self.game.tree.first_child[node : node + 2].tolist()
@@ -178,7 +178,7 @@ class BranchReader:
         draw = int(self.tree.node[node]["chance"])
         outcomes = slice(*self.tree.first_outcome[draw : draw + 2].tolist())
         child = self._draw_by_alias(self.tree.outcome[outcomes], self.tree.threshold[outcomes])
-        return self.way(self.game.tree, node, child)[1:]
+        return self.path(self.game.tree, node, child)[1:]
 
     # --------------------------------------------------------------------------- the schemes
 
@@ -212,24 +212,24 @@ class BranchReader:
         tree, step, prune = self.game.tree, self._step, self.record.prune
         queue, down = [(start, 1.0, 1.0)], []
         for node, own_reach, others in queue:  # The queue grows.
-            way = [node]
-            # The way down to a history with a choice is visited at once.
+            path = [node]
+            # The path down to a history with a choice is visited at once.
             while True:
-                children, actor = self._children(way[-1]), int(tree.player[way[-1]])
+                children, actor = self._children(path[-1]), int(tree.player[path[-1]])
                 if actor == CHANCE and self.record.scheme == "chance":
-                    way += self._draw_chance(way[-1])
+                    path += self._draw_chance(path[-1])
                 elif actor >= 0 and len(children) == 1:
-                    self._place(way[-1], children[0])
-                    way.append(children[0])
+                    self._place(path[-1], children[0])
+                    path.append(children[0])
                 else:
                     break
-            down += way
+            down += path
             for child in children:
                 x = own_reach * step[child] if actor == self._player else own_reach
                 y = others if actor == self._player else others * step[child]
                 is_cut = step[child] == 0.0 if actor == CHANCE else prune and x == y == 0.0
                 if not is_cut:
-                    self._place(way[-1], child)
+                    self._place(path[-1], child)
                     queue.append((child, x, y))
         self._branch.order.extend((True, node) for node in down)
         self._branch.order.extend((False, node) for node in reversed(down))

@@ -66,5 +66,6 @@ def diagnose(
         document["departure"] = result.departure and asdict(result.departure)
         print_json(document)
         return
+    console = plain_console()
     for line in str(result).splitlines():
-        report.print_line(plain_console(), line)
+        report.print_line(console, line)

@@ -20,7 +20,7 @@ from ..errors import format_bytes, suggest
 from ..formats import save_spot
 from ..formats.other_spots import ENDINGS
 from ..games.poker.spot import Spot
-from ..games.tournaments import Tournament, pot_value
+from ..games.tournaments import Tournament
 from ..model.compiled_game import CompiledGame
 from ..model.public_nodes import START
 from ..solvers.driver import run
@@ -275,7 +275,7 @@ def _buckets_line(solution: Solution, rules: Spot) -> str:
     return (
         f"{solution.game.name}, {solution.game.n_infosets:,} infosets: with buckets the "
         f"exploitability is {exploitability:.4g}{rules.unit_name}, "
-        f"{100 * exploitability / pot_value(rules):.3g} % of the pot; the rest of this report is "
+        f"{100 * exploitability / rules.pot_value:.3g} % of the pot; the rest of this report is "
         "for all hands"
     )
 

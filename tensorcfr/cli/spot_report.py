@@ -14,7 +14,7 @@ from ..analysis.hand_tables import Grid
 from ..games.poker.betting import CALL, CHECK, FOLD
 from ..games.poker.deck import RANKS
 from ..games.poker.spot import PLAYERS, Spot
-from ..games.tournaments import Tournament, pot_value
+from ..games.tournaments import Tournament
 from ..model.public_nodes import START
 from ..solvers.solution import Solution
 from .report import print_line
@@ -36,7 +36,7 @@ def print_spot(console: Console, rules: Spot, solution: Solution, units: Units, 
         console,
         f"{solution.algorithm}: {solution.status.value} after {solution.iterations:,} iterations, "
         f"{solution.seconds:.1f} s; exploitability {exploitability:.4g}{rules.unit_name}, "
-        f"{100 * exploitability / pot_value(rules):.3g} % of the pot",
+        f"{100 * exploitability / rules.pot_value:.3g} % of the pot",
     )
     if isinstance(rules, Tournament):
         for player, name in enumerate(PLAYERS):

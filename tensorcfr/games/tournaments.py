@@ -221,6 +221,12 @@ class Tournament(CardGame):
         )
 
     @property
+    def pot_value(self) -> float:
+        """Utility of winning the pot at the start of a spot instead of losing it, as the mean of
+        both players."""
+        return 100.0 * self.defaults.units[POT]
+
+    @property
     def caveat(self) -> str:  # type: ignore[override]
         """Caveat of the game without the tournament, and of its utilities."""
         parts = [self.chip_rules.caveat]
@@ -234,15 +240,6 @@ MODEL = (
     "count."
 )
 """Caveat of games whose utilities are prize money."""
-
-
-def pot_value(spot: Spot) -> float:
-    """Return the worth of the pot at the start of a spot, in the unit of values.
-
-    These are the chips of the pot; in a tournament, the utility of winning it instead of losing it,
-    as the mean of both players.
-    """
-    return 100.0 * spot.defaults.units[POT] if isinstance(spot, Tournament) else spot.pot
 
 
 @checked()

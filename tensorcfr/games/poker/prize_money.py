@@ -193,7 +193,7 @@ def _by_model(chips: np.ndarray, prizes: np.ndarray) -> np.ndarray:
     # The lowest prize is certain.  Without it fewer places have to be drawn.
     gains = np.trim_zeros(prizes - lowest, "b")
     if len(chips) <= MOST_BY_SETS:
-        return lowest + _prizes_by_sets(chips, gains)
+        return lowest + _PlayerSets(chips).first_places(gains.tolist())[1]
     return lowest + _prizes_by_quadrature(chips, gains)
 
 
@@ -214,21 +214,39 @@ def _sets_by_size(players: int) -> list[np.ndarray]:
     return np.split(order, np.cumsum(np.bincount(sizes))[:-1])
 
 
-def _prizes_by_sets(chips: np.ndarray, prizes: np.ndarray) -> np.ndarray:
-    """Return the expected prizes, by the probability that a set of players has the first places."""
-    players, everyone = len(chips), (1 << len(chips)) - 1
-    sums, by_size = _sums_of_sets(chips), _sets_by_size(players)
-    has_first_places, equities = np.zeros(1 << players), np.zeros(players)
-    has_first_places[0] = 1.0
-    # Each place needs the probabilities of the place above, so places run from the first down.
-    for place, prize in enumerate(prizes.tolist()):
-        for player in range(players):
-            sets = by_size[place]
-            sets = sets[sets >> player & 1 == 0]
-            chance = has_first_places[sets] * (chips[player] / sums[everyone ^ sets])
-            equities[player] += prize * chance.sum()
-            has_first_places[sets | 1 << player] += chance
-    return equities
+class _PlayerSets:
+    """Sets of players, as bit masks, and the draws of the model from one set to the next.
+
+    Args:
+        chips: float64 (players,).
+    """
+
+    def __init__(self, chips: np.ndarray) -> None:
+        self.chips, self.players = chips, len(chips)
+        self._sums, self._by_size = _sums_of_sets(chips), _sets_by_size(self.players)
+
+    def draws(self, size: int, player: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sets of a size without a player, int64 (sets,), and the probability that the
+        player has the next place if a set has the places above, float64 (sets,)."""
+        sets = self._by_size[size]
+        sets = sets[sets >> player & 1 == 0]
+        everyone = (1 << self.players) - 1
+        return sets, self.chips[player] / self._sums[everyone ^ sets]
+
+    def first_places(self, prizes: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the probability that a set of players has the first places, float64 (sets,), for
+        sets of at most as many players as there are prizes; and the expected prizes, float64
+        (players,)."""
+        has_first_places, equities = np.zeros(1 << self.players), np.zeros(self.players)
+        has_first_places[0] = 1.0
+        # Each place needs the probabilities of the place above, so places run from the first down.
+        for place, prize in enumerate(prizes):
+            for player in range(self.players):
+                sets, share = self.draws(place, player)
+                chance = has_first_places[sets] * share
+                equities[player] += prize * chance.sum()
+                has_first_places[sets | 1 << player] += chance
+        return has_first_places, equities
 
 
 def _prizes_by_quadrature(chips: np.ndarray, prizes: np.ndarray) -> np.ndarray:
@@ -288,25 +306,15 @@ def _integrand(rates: np.ndarray, prizes: np.ndarray, nodes: np.ndarray) -> np.n
 
 def _bounties_by_sets(chips: np.ndarray, heads: np.ndarray, cash: float) -> np.ndarray:
     """Return the expected bounties, by the sets of players who are left, from all down to one."""
-    players, everyone = len(chips), (1 << len(chips)) - 1
-    sums, by_size = _sums_of_sets(chips), _sets_by_size(players)
-    has_first_places = np.zeros(1 << players)
-    has_first_places[0] = 1.0
-    for place in range(players):
-        for player in range(players):
-            sets = by_size[place]
-            sets = sets[sets >> player & 1 == 0]
-            chance = has_first_places[sets] * (chips[player] / sums[everyone ^ sets])
-            has_first_places[sets | 1 << player] += chance
+    players, draws = len(chips), _PlayerSets(chips)
+    has_first_places, _ = draws.first_places([0.0] * players)
     # growth[set] is the expected growth of every bounty of the players who are left, given that
     # this set is left: all of them are equally likely to have eliminated each other player.
     growth, equities = np.zeros(1 << players), np.zeros(players)
     for left in range(players - 1, 0, -1):
         for player in range(players):
-            sets = by_size[left]
-            sets = sets[sets >> player & 1 == 0]
             # Given that the set is left, the player is the last one who was eliminated.
-            last = chips[player] / sums[everyone ^ sets]
+            sets, last = draws.draws(left, player)
             bounty = heads[player] + growth[sets | 1 << player]
             growth[sets] += last * (growth[sets | 1 << player] + (1.0 - cash) * bounty / left)
             paid = has_first_places[sets] * last * cash * bounty / left

@@ -226,6 +226,11 @@ class Spot(CardGame):
         first, second = ((betting.stack - amount) * chip for amount in paid)
         return Chips((betting.pot + sum(paid)) * chip, call * chip, (first, second))
 
+    @property
+    def pot_value(self) -> float:
+        """Worth of the pot at the start, in the unit of values: its chips."""
+        return self.pot
+
     def put_in(self, state: StreetState) -> tuple[float, float]:
         """Return the chips that each player has put into the pot.
 
