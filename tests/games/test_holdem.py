@@ -357,10 +357,10 @@ def test_sizes() -> None:
     assert [size.kind for size in found] == ["pot", "chips", "geometric", "geometric", "all-in"]
     assert [size.number for size in found] == [0.7, 100.0, 2.0, 3.0, 0.0]
     assert read_sizes("-", "bets", raises=False) == ()
-    assert read_sizes("2.5x,20c3r", "raises", raises=True)[1].bets == 3
+    assert read_sizes("2.5x,20c3r", "raises", raises=True)[1].max_raises == 3
     assert read_sizes("70,allin", "bets", raises=False) == read_sizes("70%,a", "", raises=False)
     capped = read_sizes("60%3r,min", "raises", raises=True)
-    assert [(size.kind, size.bets) for size in capped] == [("pot", 3), ("least", np.inf)]
+    assert [(size.kind, size.max_raises) for size in capped] == [("pot", 3), ("least", np.inf)]
     for text, message in [
         ("70p", "'70p' at character 1 is not a size"),
         ("min", "'min' at character 1 is for raises only"),
