@@ -20,7 +20,6 @@ from ..solvers.driver import solve
 from .plain_loops import (
     AVERAGES_SHAPE,
     CORRECT,
-    REACHES,
     WEIGHTS,
     Averages,
     LoopSettings,
@@ -114,9 +113,9 @@ MISTAKES = {
             "Regrets are weighted by the player's own reach.",
             _COUNTERFACTUAL,
         ),
-        Mistake("regrets by none reach", "Regrets are not weighted by a reach.", _COUNTERFACTUAL),
+        Mistake("regrets by no reach", "Regrets are not weighted by a reach.", _COUNTERFACTUAL),
         Mistake(
-            "regrets by all reach",
+            "regrets by all reaches",
             "Regrets are weighted by the reach of all players, the player's own included.",
             f"{_COUNTERFACTUAL} With the own reach, an infoset that is not played never learns.",
         ),
@@ -147,27 +146,31 @@ MISTAKES = {
             "computed, not of the regret before it is added.",
         ),
         Mistake("average by others", "The average is weighted by the others' reach.", _AVERAGE),
-        Mistake("average by none", "The average is not weighted by a reach.", _AVERAGE),
-        Mistake("average by all", "The average is weighted by the reach of all players.", _AVERAGE),
+        Mistake("average by no reach", "The average is not weighted by a reach.", _AVERAGE),
         Mistake(
-            "average over unreached",
+            "average by all reaches",
+            "The average is weighted by the reach of all players.",
+            _AVERAGE,
+        ),
+        Mistake(
+            "average over unreached histories",
             "The average is summed only where the others' reach is 0: in the second phase of a "
             "pass.",
             _EVERY_VISIT,
         ),
         Mistake(
-            "average over reached",
+            "average over reached histories",
             "The average is summed only where the others' reach is positive: a return for pruning "
             "comes before it.",
             f"Such a history has no regret, but its strategy counts. {_EVERY_VISIT}",
         ),
         Mistake(
-            "average over first player",
+            "average of the first player only",
             "Only the strategies of player 0 are summed; those of the others stay uniform.",
             _EVERY_VISIT,
         ),
         Mistake(
-            "average over never",
+            "average never summed",
             "No strategies are summed, so the average is uniform.",
             _EVERY_VISIT,
         ),
@@ -180,6 +183,18 @@ MISTAKES = {
     )
 }
 """The mistakes, by name."""
+
+
+AVERAGE_MISTAKES = (
+    "average by others",
+    "average by no reach",
+    "average by all reaches",
+    "average over unreached histories",
+    "average over reached histories",
+    "average of the first player only",
+    "average never summed",
+)
+"""Names of the mistakes of averages, in the order of :data:`REACHES` after ``"own"``."""
 
 
 @dataclass(frozen=True)
@@ -484,8 +499,7 @@ class _Search:
                 usual = USUAL_WEIGHT[_correct_rule(settings.rule)]
                 cost += 0.1 * (average.weight != usual) + 0.1 * average.passes
                 if average.reach:
-                    by = "by" if average.reach < 4 else "over"
-                    names = (*names, f"average {by} {REACHES[average.reach]}")
+                    names = (*names, AVERAGE_MISTAKES[average.reach - 1])
                     cost += 1.0 + 0.01 * average.reach
         return _Match(cost, names, settings, average, offset)
 

@@ -228,9 +228,9 @@ def iteration_events(
     >>> events = iteration_events(compile_game("kuhn"), "cfr", iters=1)
     >>> [each.title for each in events.iterations[0].passes][:2]
     ['forward pass of player 0: reaches', 'backward pass of player 0: values and regrets']
-    >>> learned = events.iterations[0].updates[0].learned[-1]
+    >>> learned = events.iterations[0].updates[0].learned[0]
     >>> events.infosets[learned.infoset].label, learned.instant
-    ('J', (0.125, -0.125))
+    ('J', (-0.125, 0.125))
 
     Regrets, strategies and averages are those of the solver.  Reaches, values and instantaneous
     regrets are computed at each history from the strategies that the update uses.

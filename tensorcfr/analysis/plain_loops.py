@@ -345,8 +345,8 @@ def mistaken_loops() -> list[tuple[str, LoopSettings]]:
             ]
     for base in plain:
         loops.append(("strategy read too early", replace(base, lags=True)))
-        for reach in ("none", "own", "all"):
-            loops.append((f"regrets by {reach} reach", replace(base, regret_reach=reach)))
+        for reach, name in (("none", "no reach"), ("own", "own reach"), ("all", "all reaches")):
+            loops.append((f"regrets by {name}", replace(base, regret_reach=reach)))
         for in_reach, in_value in ((0, 1), (1, 0), (0, 0), (1, 2), (2, 1), (2, 2)):
             name = "chance missing" if min(in_reach, in_value) == 0 else "chance twice"
             counted = replace(base, chance_in_reach=in_reach, chance_in_value=in_value)

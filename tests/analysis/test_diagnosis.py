@@ -72,14 +72,16 @@ def numbers(row: Any) -> list[float]:
 
 def test_every_mistake_has_a_program() -> None:
     tested = {wrong.mistake for wrong in WRONG}
-    untested = {"average by all", "discount at each history, used at once"}
+    untested = {"average by all reaches", "discount at each history, used at once"}
     assert set(MISTAKES) - tested == untested
     assert {name for name, _ in mistaken_loops()} <= set(MISTAKES)
 
 
 def test_the_mistakes_without_a_program_of_their_own() -> None:
     edits = (("+= own_reach * strategy[a]", "+= p0 * p1 * strategy[a]"),)
-    assert names_of(diagnose(flat("kuhn"), run_program("kuhn", edits, 8))) == ["average by all"]
+    assert names_of(diagnose(flat("kuhn"), run_program("kuhn", edits, 8))) == [
+        "average by all reaches"
+    ]
     edits = (
         ("    new[key][a] += r\n", "    regret[key][a] = regret[key][a] * (t - 1) / t + r\n"),
         ("regret[key][a] = max(regret[key][a] + new[key][a], 0.0)", "pass"),

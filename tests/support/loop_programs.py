@@ -277,13 +277,13 @@ WRONG = [
     ),
     WrongProgram(
         "kuhn",
-        "average by none",
+        "average by no reach",
         (("+= own_reach * strategy[a]", "+= strategy[a]"),),
         "github.com/google-deepmind/open_spiel/issues/387: why not the sum of all strategies?",
     ),
     WrongProgram(
         "kuhn",
-        "regrets by none reach",
+        "regrets by no reach",
         (("other_reach * (util[a] - node_util)", "util[a] - node_util"),),
         "cs.stackexchange.com/questions/132738: why are additions to regret weighted by reach?",
         iterations=40,
@@ -302,7 +302,7 @@ WRONG = [
     ),
     WrongProgram(
         "kuhn",
-        "average over never",
+        "average never summed",
         (("        node.strategy_sum[a] += own_reach * strategy[a]\n", ""),),
         "github.com/jsboige/CoursIA/pull/13604: a solver never adds to strategy_sum",
     ),
@@ -315,7 +315,7 @@ WRONG = [
     ),
     WrongProgram(
         "kuhn",
-        "average over unreached",
+        "average over unreached histories",
         (
             (
                 "        node.strategy_sum[a] += own_reach * strategy[a]\n",
@@ -397,7 +397,7 @@ WRONG = [
     ),
     WrongProgram(
         "kuhn",
-        "regrets by all reach",
+        "regrets by all reaches",
         (
             (
                 "other_reach * (util[a] - node_util)",
@@ -409,7 +409,7 @@ WRONG = [
     ),
     WrongProgram(
         "kuhn",
-        "average over reached",
+        "average over reached histories",
         (
             (
                 "        node.strategy_sum[a] += own_reach * strategy[a]\n",
@@ -422,7 +422,7 @@ WRONG = [
     ),
     WrongProgram(
         "kuhn",
-        "average over first player",
+        "average of the first player only",
         (
             (
                 "        node.strategy_sum[a] += own_reach * strategy[a]\n",
