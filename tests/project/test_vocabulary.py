@@ -87,6 +87,7 @@ def test_options_are_few() -> None:
     assert len(visible) <= 107
 
 
+@pytest.mark.full
 def test_what_is_wanted_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of the page, line by line; the viewer and the plays wait for somebody."""
     monkeypatch.chdir(tmp_path)
