@@ -42,6 +42,8 @@ OWN_DEFAULTS = {
     ("checkpoints", "regrets"),
     ("seed", "play"),
     ("seed", "size"),
+    ("threads", "solve"),
+    ("threads", "spot"),
     # Nothing is said on the command line: the library's default, which its help names.
     ("seeds", "sweep"),
 }
