@@ -238,7 +238,7 @@ def targets(folder: Path, quick: bool) -> str:
             rows.append(row)
     return table(["game", "algorithm", *(f"{target:g}" for target in TARGETS)], rows) + (
         "\n\nIterations until the exploitability was at or below the number, at checkpoints 25 per "
-        "factor of ten."
+        f"factor of ten.  {versions()}."
     )
 
 

@@ -23,14 +23,6 @@ Levels = Annotated[
         help="Print the effort to reach these exploitabilities.",
     ),
 ]
-Efforts = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Draw against nodes, decision_nodes, learning_nodes (decision nodes, where a "
-        "traversal from which all players learn counts once), seconds or iterations; repeatable; "
-        "by default nodes and seconds."
-    ),
-]
 USUAL_EFFORTS = ("nodes", "seconds")
 DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
 
@@ -86,9 +78,15 @@ class SweepOptions:
     levels: Levels = DEFAULT_LEVELS
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw exploitability against effort to this file (.png ...)."),
+        typer.Option(
+            help="Draw exploitability against nodes and seconds, or against '--x' as 'plot' takes "
+            "it, to this file (.png ...)."
+        ),
     ] = None
-    x: Efforts = None
+    x: Annotated[
+        list[str] | None,
+        typer.Option(hidden=True, help="Draw against these efforts, as 'plot' takes them."),
+    ] = None
 
 
 @takes(SweepOptions)
@@ -145,7 +143,14 @@ def sweep(options: SweepOptions) -> None:
 def plot(
     table: Annotated[Path, typer.Argument(help="The CSV file that 'tensorcfr sweep' wrote.")],
     output: argument_parsers.Picture = None,
-    x: Efforts = None,
+    x: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Draw against nodes, decision_nodes, learning_nodes (decision nodes, where a "
+            "traversal from which all players learn counts once), seconds or iterations; "
+            "repeatable; by default nodes and seconds."
+        ),
+    ] = None,
     games: Annotated[
         list[str] | None, typer.Option("--game", "-g", help="Draw only this game; repeatable.")
     ] = None,
