@@ -349,6 +349,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "view": [str(solution), "--html", str(folder / "page.html"), "--force"],
         "play": [str(solution)],
         "icm": ["3,2", "--payouts", "2,1"],
+        "compile": ["solve"],
     }
     commands: Any = typer.main.get_command(app)
     if set(good) != set(commands.commands):

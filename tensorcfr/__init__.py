@@ -16,6 +16,7 @@ strategy.  :mod:`tensorcfr.kernels` describes the passes.
 
 from typing import TYPE_CHECKING, Any
 
+from ._util.compiles import announce_compiles
 from ._util.version import __version__ as __version__
 from .algorithms import ALGORITHMS, Algorithm, register
 from .compilers import compile_game
@@ -46,6 +47,8 @@ from .solvers.sampled_solver import SampledSolver
 from .solvers.solution import Solution
 from .solvers.solver import Solver
 from .storage import load_game, save_game
+
+announce_compiles()
 
 if TYPE_CHECKING:
     from . import deep as deep

@@ -40,6 +40,21 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
+def available_cores() -> int:
+    """Return the number of cores that this process may use.
+
+    Schedulers such as Slurm restrict a process to some cores, and containers to a share of time.
+    """
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        cores = min(cores, max(1, int(quota) // int(period)))
+    except (OSError, ValueError):
+        pass  # There is no quota, or another system of quotas.
+    return cores
+
+
 FALLBACK = 1 << 20
 """Bytes assumed if the system does not report the size; processors since about 2017 have at least
 as much."""

@@ -28,7 +28,7 @@ from ..model.public_nodes import steps_of
 from ..solvers.choose import resolve_algorithm, resolve_precision
 from ..solvers.driver import solve
 from ..solvers.solution import Status
-from ..solvers.solver_arguments import PRECISION, THREADS, Named, Target, to_game_unit
+from ..solvers.solver_arguments import AUTO, PRECISION, THREADS_OR_AUTO, Named, Target, to_game_unit
 from .hand_tables import LONGEST_LINE, SolvedSpot
 from .table_files import save_rows
 
@@ -132,7 +132,7 @@ def solve_boards(
     algorithm: Named | None = None,
     target: Target | None = None,
     precision: Annotated[str | None, PRECISION] = None,
-    threads: Annotated[int, THREADS] = 1,
+    threads: Annotated[int | str, THREADS_OR_AUTO] = AUTO,
     equity: Annotated[bool, Flag()] = True,
     table: Annotated[str | Path | None, Where()] = None,
     memory_limit: Limit = None,

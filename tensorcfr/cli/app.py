@@ -15,6 +15,7 @@ from . import (
     argument_parsers,
     boards_command,
     chart_commands,
+    compile_command,
     diagnose_command,
     exports,
     icm_command,
@@ -139,6 +140,7 @@ COMMANDS = {
         values.regrets,
     ),
     "Files": (exports.export,),
+    "Machine": (compile_command.compile,),
 }
 """Commands by purpose, in the order of the help."""
 for panel, commands in COMMANDS.items():

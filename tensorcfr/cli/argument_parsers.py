@@ -25,7 +25,7 @@ from ..model.compiled_game import CompiledGame
 from ..model.policy import suggest_label
 from ..solvers.choose import CARDS_ALGORITHM, DEFAULT_ALGORITHM, PACKED_ALGORITHM
 from ..solvers.request import USUAL_ITERATIONS, SolveRequest
-from ..solvers.solver_arguments import to_game_unit
+from ..solvers.solver_arguments import THREADS_OR_AUTO, to_game_unit
 from ..sweep import read_algorithm as named_algorithm
 from ..sweep.cells import spec_of
 
@@ -42,6 +42,12 @@ def whole(text: str) -> int:
     if not number.is_integer():
         raise ValueError
     return int(number)
+
+
+def threads(text: str | int) -> Any:
+    """Return a number of threads, or the choice of it; files of settings give numbers."""
+    is_number = isinstance(text, str) and text.isdecimal()
+    return THREADS_OR_AUTO("--threads", int(text) if is_number else text)
 
 
 Iterations = Annotated[
@@ -76,11 +82,12 @@ Precision = Annotated[
     ),
 ]
 Threads = Annotated[
-    int,
+    Any,
     typer.Option(
-        min=1,
-        help="Use this many threads in large games of private hands; the results have the "
-        "same bits.",
+        metavar="NUMBER",
+        parser=threads,
+        help="Use this many threads in large games of private hands, or with 'auto' one per core; "
+        "the results have the same bits.",
     ),
 ]
 MemoryLimit = Annotated[

@@ -12,6 +12,7 @@ from .._util.signals import exit_status
 from ..analysis import solve_boards
 from ..formats import read_spot
 from ..model.public_nodes import START
+from ..solvers.solver_arguments import AUTO
 from . import argument_parsers
 from .console import end, plain_console, progress_bar, takes
 from .spot_command import Algorithm
@@ -42,7 +43,7 @@ class BoardOptions:
     ] = START
     algorithm: Algorithm = None
     target: argument_parsers.Target = None
-    threads: argument_parsers.Threads = 1
+    threads: argument_parsers.Threads = AUTO
     precision: argument_parsers.Precision = None
     equity: Annotated[
         bool,

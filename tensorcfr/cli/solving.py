@@ -21,6 +21,7 @@ from ..model.policy import Policy
 from ..solvers.driver import CHECKPOINT_SECONDS, run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
+from ..solvers.solver_arguments import AUTO
 from ..uncompiled import UncompiledGame
 from . import argument_parsers, json_output, report
 from .console import log_to, plain_console, quiet, solve_bar, takes
@@ -98,7 +99,7 @@ class SolveOptions:
         Path | None,
         typer.Option(help="Draw exploitability against iterations to this file (.png, .svg ...)."),
     ] = None
-    threads: argument_parsers.Threads = 1
+    threads: argument_parsers.Threads = AUTO
     precision: argument_parsers.Precision = None
     cut: Annotated[
         str | None,

@@ -26,6 +26,7 @@ from ..model.public_nodes import START
 from ..solvers.driver import run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
+from ..solvers.solver_arguments import AUTO
 from ..subgames import forget_subgames
 from . import argument_parsers, spot_report
 from .console import plain_console, solve_bar, takes
@@ -96,7 +97,7 @@ class SpotSolveOptions:
     target: argument_parsers.Target = None
     iters: argument_parsers.Iterations = None
     time_limit: argument_parsers.TimeLimit = None
-    threads: argument_parsers.Threads = 1
+    threads: argument_parsers.Threads = AUTO
     precision: argument_parsers.Precision = None
     memory_limit: argument_parsers.MemoryLimit = None
     node: Annotated[list[str] | None, Node] = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .._util.hardware import available_cores
 from ..algorithms import (
     ALGORITHMS,
     CFR_PLUS,
@@ -16,7 +17,7 @@ from ..algorithms import (
 from ..model.compiled_game import CompiledGame
 from ..model.layout import Layout
 from ..payoff import count_entries
-from .solver_arguments import PACKED, Units
+from .solver_arguments import MAX_THREADS, PACKED, Units
 
 DEFAULT_ALGORITHM = PACED_CFR_PLUS
 """Default algorithm.  ``scripts/variants.py`` chose its parameters on some games and tested them on
@@ -43,6 +44,9 @@ much faster for small targets, where time matters, and some milliseconds slower 
 FINE_TARGET = 5e-6
 """Exploitability, as a share of the range of the utilities, below which predictions are used in
 larger games, too."""
+
+THREADED = 100_000
+"""Sequences from which threads make an iteration faster than waiting for each other costs."""
 
 
 def resolve_algorithm(
@@ -74,6 +78,19 @@ def resolve_precision(precision: str | None, game: Units, record: Record) -> str
     is_tied = getattr(game, "layout", None) == Layout.TIED
     takes_any = record.passes_whole_game and not record.is_plain and not is_tied
     return game.defaults.precision if takes_any else "float64"
+
+
+def resolve_threads(threads: int | str, game: CompiledGame, *, on_cluster: bool) -> int:
+    """Return the requested number of threads; ``"auto"`` is one per core, or 1 where that is as
+    fast.
+
+    On a cluster it is 1, because the cores of the workers are not known here.
+    """
+    if isinstance(threads, int):
+        return threads
+    is_large = game.layout == Layout.CHUNKS and game.n_sequences >= THREADED
+    helps = is_large and not on_cluster
+    return min(available_cores(), MAX_THREADS) if helps else 1
 
 
 def choose(

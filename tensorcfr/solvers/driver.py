@@ -21,7 +21,7 @@ from .solver_arguments import (
     CHECKPOINTS,
     PLAYABLE,
     PRECISION,
-    THREADS,
+    THREADS_OR_AUTO,
     Iterations,
     Named,
     Nodes,
@@ -51,7 +51,7 @@ def solve(
     locks: Annotated[LocksLike | None, LOCKS] = None,
     seed: Seed | None = None,
     precision: Annotated[str | None, PRECISION] = None,
-    threads: Annotated[int, THREADS] = 1,
+    threads: Annotated[int | str, THREADS_OR_AUTO] = 1,
     keep_best: Annotated[bool, Flag()] = False,
     checkpoint: Annotated[str | Path | None, Where()] = None,
     checkpoint_every: Seconds = CHECKPOINT_SECONDS,
@@ -115,7 +115,8 @@ def solve(
             default of spots of hold'em), which halves the memory; for games in chunks also
             ``"int16"``, a quarter of it.  See :class:`Solver`.
         threads: Threads that pass over the game, for large games of private hands; the result has
-            the same bits for any number.
+            the same bits for any number.  ``"auto"`` is one thread per core in games in chunks that
+            are large enough, and otherwise one.
         keep_best: At every checkpoint evaluate the last iterate too, record it in the trace, and
             keep the least exploitable strategy so far, average or last iterate: ``solution.best``.
             A ``target`` still applies to the average strategy.  If ``start`` has a best strategy,
@@ -124,7 +125,7 @@ def solve(
             is replaced completely or not at all, and
             ``solve(game, start=Solution.load(checkpoint), ...)`` continues to the same bits.  If
             the file cannot be written, the solve warns and continues.
-        checkpoint_every: Seconds between two such files.
+        checkpoint_every: Seconds between two such files; the first is written within a minute.
         checkpoint_iterations: Iterations after which the file is always written.
         state_dir: For games in chunks: a directory for the solver's arrays, which may then be
             larger than the memory; see :class:`Solver`.

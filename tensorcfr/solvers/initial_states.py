@@ -9,7 +9,7 @@ from ..evaluation import evaluate
 from ..model.game_arguments import require_flat
 from ..model.layout import Layout
 from .base import IterativeSolver, solver_class, solver_for
-from .choose import resolve_precision
+from .choose import resolve_precision, resolve_threads
 from .request import SolveRequest
 from .solution import Solution, Status
 from .warm_start import warm_state
@@ -60,7 +60,9 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
     if record.is_sampled:
         options["seed"] = request.seed
     if record.passes_whole_game:
-        options["threads"] = request.threads
+        options["threads"] = resolve_threads(
+            request.threads, game, on_cluster=request.cluster is not None
+        )
         options["precision"] = resolve_precision(request.precision, game, record)
         options["locks"] = request.locks if start is None else start.locks or None
     if start is not None:

@@ -36,6 +36,8 @@ chunked game, each step recomputes one player's reaches once, which costs about 
 iteration."""
 LOG = logging.getLogger(__name__)
 """Logger of the start, the checkpoints and the end of every solve, at the level INFO."""
+FIRST_CHECKPOINT = 60.0
+"""Largest number of seconds until the first file of ``checkpoint=``."""
 LOG_SECONDS = 30.0
 """Time without a checkpoint after which a solve logs its progress, in seconds."""
 
@@ -119,7 +121,8 @@ class SolveLoop:
         self.best: BestIterate | None = start.best if start else None
         self.keep_best = request.keep_best or self.best is not None
         iters, nodes = request.iters, request.nodes
-        self.saved_at, self.saved_iteration = time.monotonic(), solver.iteration
+        self.next_save = time.monotonic() + min(FIRST_CHECKPOINT, request.checkpoint_every)
+        self.saved_iteration = solver.iteration
         self.last = None if iters is None else solver.iteration + int(iters)
         self.last_node = None if nodes is None else solver.nodes_touched + int(nodes)
 
@@ -237,7 +240,7 @@ class SolveLoop:
         if request.checkpoint is None:
             return False
         interval = request.checkpoint_iterations
-        return time.monotonic() - self.saved_at >= request.checkpoint_every or (
+        return time.monotonic() >= self.next_save or (
             interval is not None and self.solver.iteration - self.saved_iteration >= interval
         )
 
@@ -249,7 +252,8 @@ class SolveLoop:
         # the arrays.
         views = type(state)(*(array.view() for array in state))
         _save(self.packed(Status.INTERRUPTED, views), self.request.checkpoint)
-        self.saved_at, self.saved_iteration = time.monotonic(), self.solver.iteration
+        self.next_save = time.monotonic() + self.request.checkpoint_every
+        self.saved_iteration = self.solver.iteration
 
     @property
     def seconds(self) -> float:

@@ -20,7 +20,15 @@ from ..model.locks import LocksLike, locks_for
 from .choose import choose, refuse_uncompiled, resolve_algorithm
 from .problem import Problem, equal_merging
 from .solution import Solution, TracePoint
-from .solver_arguments import Iterations, Nodes, Seconds, Target, chunks_error, to_game_unit
+from .solver_arguments import (
+    AUTO,
+    Iterations,
+    Nodes,
+    Seconds,
+    Target,
+    chunks_error,
+    to_game_unit,
+)
 from .warm_start import WarmStart
 
 if TYPE_CHECKING:
@@ -103,7 +111,7 @@ class SolveRequest:
     locks: LocksLike | None = None
     seed: Seed | None = None
     precision: str | None = None
-    threads: int = 1
+    threads: int | str = 1
     keep_best: bool = False
     checkpoint: str | Path | None = None
     checkpoint_every: float = math.inf
@@ -167,10 +175,15 @@ class SolveRequest:
             self.needs_curve
             or self.keep_best
             or self.locks
-            or self.threads != 1
+            or self._has_threads
             or not (isinstance(self.checkpoints, str) and self.checkpoints == "geometric")
             or any(getattr(self, option) is not None for option in MEANS_ITERATIONS)
         )
+
+    @property
+    def _has_threads(self) -> bool:
+        """True if several threads are requested."""
+        return self.threads not in (1, AUTO)
 
     @property
     def has_budget(self) -> bool:
@@ -254,7 +267,7 @@ class SolveRequest:
         return {option: getattr(self, option) is not None for option in optional} | {
             "locks": bool(self.locks),
             "keep_best": self.keep_best,
-            "precision or threads": self.precision not in (None, "float64") or self.threads != 1,
+            "precision or threads": self.precision not in (None, "float64") or self._has_threads,
             "a curve": self.needs_curve,
             "proof": self.wants_proof,
             "stop rule": has_target or self.has_budget,

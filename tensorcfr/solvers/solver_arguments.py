@@ -19,6 +19,8 @@ from ..rules import CardGame
 from ..uncompiled.uncompiled_game import UncompiledGame
 
 MAX_THREADS = 1024
+AUTO = "auto"
+"""Choice of one thread per core where threads help."""
 FLOATS = ("float64", "float32")
 """Floating-point dtypes of a solver's arrays."""
 PACKED = "int16"
@@ -135,11 +137,22 @@ def _split(name: str, amount: str) -> tuple[float, str]:
     return number, match[2]
 
 
+class _Threads(Whole):
+    """A number of threads, or the choice of it."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        return AUTO if isinstance(value, str) and value == AUTO else super().__call__(name, value)
+
+    def __str__(self) -> str:
+        return f"{AUTO!r} or {super().__str__()}"
+
+
 CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or iterations")
 FLOAT = OneOf(FLOATS)
 PRECISION = OneOf(PRECISIONS)
 STEPS = Whole(0, EXACT, floats=True)
 THREADS = Whole(1, MAX_THREADS)
+THREADS_OR_AUTO = _Threads(1, MAX_THREADS)
 
 Named = Annotated[str | Record, Kind((str, Record), "the name of an algorithm or an Algorithm")]
 Deal = Annotated[Sequence[str], Kind((Sequence,), "a sequence of chance outcomes")]

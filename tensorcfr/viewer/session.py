@@ -16,6 +16,7 @@ from ..model.locks import Locks
 from ..solvers.driver import solve
 from ..solvers.loop import Progress
 from ..solvers.solution import Solution
+from ..solvers.solver_arguments import AUTO
 from .card_nodes import CardHandNodes
 from .rounding import rounded
 from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
@@ -213,7 +214,7 @@ class Session:
 
         first = self.solutions[0].solution
         record = first.algorithm if first.algorithm.passes_whole_game else None
-        options: dict[str, Any] = {"target": target, "precision": self.precision}
+        options: dict[str, Any] = {"target": target, "precision": self.precision, "threads": AUTO}
         try:
             with compiles_seen() as running.compiles:
                 options |= {"iters": running.iterations, "locks": locks, "progress": hook}

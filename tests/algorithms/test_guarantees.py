@@ -163,6 +163,7 @@ def test_other_games_have_joint_play() -> None:
     assert said(MMD, False).startswith("No theorem")
 
 
+@pytest.mark.full
 def test_a_solution_says_what_holds_in_its_game(interpreted: None) -> None:
     kuhn, three = compile_game("kuhn"), compile_game("kuhn(players=3)")
     assert solve(kuhn, "cfr+", iters=1).guarantee.endswith(NASH)

@@ -13,6 +13,7 @@ from analysis.test_conditional_regrets import GAMES
 from support.equality import as_game
 from support.reference import build_tree
 from support.slow_values import DealtCards, SlowValues
+from support.tiers import tiered
 from tensorcfr import compile_game, solve
 from tensorcfr.analysis import compare
 from tensorcfr.formats import find_policy
@@ -90,7 +91,7 @@ def test_a_game_in_chunks_is_not_laid_out(monkeypatch: pytest.MonkeyPatch) -> No
     assert "where two policies differ" in str(compared)
 
 
-@pytest.mark.parametrize("cut", [False, 1])
+@pytest.mark.parametrize("cut", tiered([False, 1], fast=[False]))
 def test_solutions_keep_their_locks(cut: bool | int, interpreted: None) -> None:
     """Best responses to a solution play its locks, as in its own evaluation."""
     game = compile_game("kuhn", cut=cut)

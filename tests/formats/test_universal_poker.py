@@ -113,7 +113,7 @@ def test_equal_to_openspiel(name: str) -> None:
 
 @pytest.mark.compiled
 @pytest.mark.openspiel
-@pytest.mark.parametrize("name", tiered(NO_LIMIT, ["a flop"]))
+@pytest.mark.parametrize("name", tiered(NO_LIMIT, []))
 def test_no_limit_is_equal_to_openspiel(name: str) -> None:
     """The same with fold, call, pot and all-in; all-ins before the flop are run out at once."""
     stakes = max(map(int, NO_LIMIT[name][7].split()))

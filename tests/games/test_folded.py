@@ -160,6 +160,7 @@ TURN: dict[str, Any] = {
 }
 
 
+@pytest.mark.full
 def test_strategies_equal_the_reference() -> None:
     """Average strategies, beside slow recursive CFR hand by hand."""
     algorithm, options = floored(VARIANTS["cfr+"], 0.01)

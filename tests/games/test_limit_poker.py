@@ -106,6 +106,7 @@ def test_what_cannot_fit_is_refused_at_once(name: str, monkeypatch: pytest.Monke
     assert refused.value.needed > 1 << 31
 
 
+@pytest.mark.full
 def test_royal_hold_em() -> None:
     """190 hands before the flop, and 816 flops for each of them; no card is below a ten."""
     rules = make_game("royal_holdem")

@@ -114,7 +114,7 @@ def test_chosen_flops_are_drawn_before_the_hands() -> None:
             np.testing.assert_allclose(reach, both.sum(axis=1 - player), rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["push or fold", "chosen flops"])
+@pytest.mark.parametrize("name", tiered(["push or fold", "chosen flops"], fast=["push or fold"]))
 def test_history_by_history(name: str, interpreted: None) -> None:
     """The same game without a public tree has the same histories and values."""
     changed: dict[str, Any] = {"raises": "a", "bets": ""}

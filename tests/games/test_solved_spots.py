@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.tiers import tiered
 from tensorcfr import Locks, Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, hand_table
 from tensorcfr.games import make_spot
@@ -168,7 +169,7 @@ def worth_by_hand(shown: SolvedSpot, line: str) -> list[np.ndarray]:
 @pytest.mark.parametrize(
     "line", ["", "check", "bet50", "check bet50 allin", "bet50 fold", "check check"]
 )
-@pytest.mark.parametrize("which", ["river", "omaha river"])
+@pytest.mark.parametrize("which", tiered(["river", "omaha river"], fast=["river"]))
 def test_values_of_both_players_on_a_river(which: str, line: str) -> None:
     """Of who acts and of who does not, and where nobody does, equal sums over hands x hands."""
     _, shown = solved(which)
@@ -182,6 +183,7 @@ def test_values_of_both_players_on_a_river(which: str, line: str) -> None:
     "line",
     ["", "bet60", "check check", "bet60 call 2c", "bet60 allin call", "check check As check bet50"],
 )
+@pytest.mark.full
 @pytest.mark.parametrize("which", ["turn", "omaha turn"])
 def test_values_of_both_players_on_a_turn(which: str, line: str) -> None:
     """Where a player acts they are those of the table; what one wins the other one loses; and the
@@ -208,7 +210,7 @@ def test_values_of_both_players_on_a_turn(which: str, line: str) -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("which", ["river", "omaha river"])
+@pytest.mark.parametrize("which", tiered(["river", "omaha river"], fast=["river"]))
 def test_shares_of_the_pot(which: str) -> None:
     """Who folds has nothing of it, as WASM Postflop shows it; all else is higher by what the player
     has put in."""
@@ -434,6 +436,7 @@ def test_showdowns(game: str, board: str, hands: tuple[str, str], result: int) -
 
 
 @pytest.mark.compiled
+@pytest.mark.full
 @pytest.mark.parametrize("which", ["turn", "omaha turn"])
 def test_runouts_are_the_tables_of_their_lines(which: str) -> None:
     """And the mean over all cards is the value before the card."""

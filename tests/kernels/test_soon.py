@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from support.tiers import tiered
 from tensorcfr import Solver, compile_game
 from tensorcfr.kernels.chunk_passes import own_sequences, prefetch_addresses
 from tensorcfr.kernels.shapes import shape_form
@@ -19,7 +20,7 @@ def addresses(array: np.ndarray, begin: int, end: int) -> list[int]:
     return [first + begin * array.itemsize, first + end * array.itemsize]
 
 
-@pytest.mark.parametrize("precision", ["float32", "int16"])
+@pytest.mark.parametrize("precision", tiered(["float32", "int16"], fast=["float32"]))
 @pytest.mark.parametrize("player", [0, 1])
 def test_what_is_needed_after_the_payoffs_of_a_chunk(
     player: int, precision: str, interpreted: None

@@ -11,8 +11,8 @@ import pytest
 
 from support import every_function as registry
 
-FAST = ("merged", "merged, forced", "chunked", "locked, chunked")
-"""Layouts of the fast tier: small ones, with merging, cutting, forced decisions and locks."""
+FAST = ("merged", "merged, forced", "chunked")
+"""Layouts of the fast tier: small ones, with merging, cutting and forced decisions."""
 DEAR = ("strategy_chart", "infoset_chart", "exact_equilibrium")
 """Rows that the fast tier does without: pictures take seconds."""
 

@@ -42,6 +42,8 @@ OWN_DEFAULTS = {
     ("checkpoints", "regrets"),
     ("seed", "play"),
     ("seed", "size"),
+    ("threads", "solve"),
+    ("threads", "spot"),
     # Nothing is said on the command line: the library's default, which its help names.
     ("seeds", "sweep"),
 }
@@ -87,6 +89,7 @@ def test_options_are_few() -> None:
     assert len(visible) <= 107
 
 
+@pytest.mark.full
 def test_what_is_wanted_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of the page, line by line; the viewer and the plays wait for somebody."""
     monkeypatch.chdir(tmp_path)

@@ -126,6 +126,7 @@ class TestUsual:
         with pytest.raises(ValueError, match=r"^line: holdem QsJh2h8d3c has no step 'rise' at the"):
             hand_table(solve(game, iters=1), "rise")
 
+    @pytest.mark.full
     def test_start_is_a_node(self, interpreted: None) -> None:
         spot = SolvedSpot(solve(compile_game("holdem", **SPOT, big_blind=4), iters=5))
         np.testing.assert_array_equal(spot.table("start").values, spot.table("").values)

@@ -14,6 +14,7 @@ import pytest
 
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS, EXTERNAL_SAMPLING, HEDGE
+from tensorcfr.solvers.loop import SolveLoop
 from tensorcfr.solvers.solver import bytes_needed
 
 GAMES = {"flat": None, "chunks": 2}
@@ -70,6 +71,27 @@ def test_by_time(tmp_path: Path) -> None:
         progress=look,
     )
     assert {3, 6, 9} <= seen
+
+
+def test_the_first_file_is_written_within_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next follows after ten minutes; an iteration takes one minute here."""
+    game, path, now, saved = compile_game("kuhn"), tmp_path / "at.npz", 0.0, []
+    save = SolveLoop.save_checkpoint
+
+    def iteration_took_a_minute(progress: Any) -> None:
+        nonlocal now
+        now += 60.0
+
+    def note(loop: SolveLoop) -> None:
+        saved.append(now)
+        save(loop)
+
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(SolveLoop, "save_checkpoint", note)
+    solve(game, CFR, iters=15, checkpoints=1, checkpoint=path, progress=iteration_took_a_minute)
+    assert saved == [60.0, 660.0]
 
 
 def test_the_linear_program_writes_its_file_too(tmp_path: Path) -> None:

@@ -552,6 +552,7 @@ def test_the_state_depends_on_the_iteration_alone(
     assert not whole.state.cumulative[unused].any()
 
 
+@pytest.mark.full
 def test_who_takes_16_bits(interpreted: None) -> None:
     """A warm start, too; a rule that keeps more than regrets does not."""
     game = compile_game("kuhn(cards=5)", cut=2, symmetry=False)

@@ -123,7 +123,7 @@ def test_every_rule(
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
+@pytest.mark.parametrize("precision", tiered(["float64", "float32", "int16"], fast=["float64"]))
 @pytest.mark.parametrize(
     ("name", "kind"),
     tiered([("cfr+", "threads"), ("delayed", "chunks")], fast=[("cfr+", "threads")]),

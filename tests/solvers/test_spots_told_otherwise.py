@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.tiers import tiered
 from tensorcfr import Algorithm, Solver, compile_game
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR
 from tensorcfr.games.holdem import CARDS, HANDS, Holdem, hand_label
@@ -84,10 +83,9 @@ def assert_same(found: Strategies, expected: Strategies, tolerance: float) -> No
         np.testing.assert_allclose(values, wanted, rtol=0, atol=tolerance, err_msg=label)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "algorithm", tiered(TOLERANCE, [CFR]), ids=lambda algorithm: algorithm.name
-)
+@pytest.mark.parametrize("algorithm", TOLERANCE, ids=lambda algorithm: algorithm.name)
 def test_symmetry_cut_and_suits_change_no_strategies(algorithm: Algorithm) -> None:
     """The two ways to lay it out, with and without symmetry, and two orders of suits."""
     given, tolerance = averages(Holdem(**SPOT), algorithm), TOLERANCE[algorithm]

@@ -135,6 +135,7 @@ def test_infosets_that_share_a_strategy_share_their_sums() -> None:
         assert list(one[label].strategy.values()) == pytest.approx(np.sum(strategy, axis=0))
 
 
+@pytest.mark.full
 def test_sums_are_refused_where_there_are_none() -> None:
     kuhn = compile_game("kuhn")
     for algorithm in ("egt", "efce", "mmd-agent"):

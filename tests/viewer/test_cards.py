@@ -131,6 +131,7 @@ def test_too_many_boards_have_no_equity(session: Session, monkeypatch: pytest.Mo
     assert found == {"hands": None, "means": [None, None], "boards": 48}
 
 
+@pytest.mark.full
 def test_locks_of_classes_are_shown_by_hand(turn: Solution, interpreted: None) -> None:
     """One lock for a class, one for all hands on every river."""
     given = {"KK": {"allin": 1}, "* check check *": {"check": 1}}

@@ -67,6 +67,7 @@ def test_the_likely_hands_of_each_group_are_listed(river: Solution) -> None:
         assert row["p"] == table.strategy[table.hands.index(row["hand"])].tolist()
 
 
+@pytest.mark.full
 def test_a_place_of_the_grid_is_a_range(river: Solution) -> None:
     """A lock by what the page calls it is one of all its hands."""
     session = Session(river)
