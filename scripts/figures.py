@@ -86,6 +86,15 @@ COMPARISONS = {
         x=("seconds", "iterations"),
         runs=40,
     ),
+    "hundred_time": Comparison(
+        "Kuhn poker with 100 cards: CFR against CFR+ in time",
+        ("kuhn(cards=100)",),
+        ("cfr(alternating=False)", "cfr+(alternating=False, average_power=0)"),
+        full={"iters": 100_000},
+        quick={"iters": 300},
+        x=("seconds", "iterations"),
+        runs=5,
+    ),
     "kuhn_cards": Comparison(
         "Kuhn poker with 10 cards, by external sampling",
         ("kuhn(cards=10)",),

@@ -65,6 +65,10 @@ class Algorithm(VariantFields):
         return self
 
     @property
+    def shares_traversals(self) -> bool:  # type: ignore[override]  # noqa: D102
+        return not self.alternating
+
+    @property
     def merges_infosets(self) -> bool:  # noqa: D102
         # A merged infoset has the sum of its members' regrets.  Regret matching ignores this
         # scale; exponential weights and projections of regrets do not.

@@ -34,8 +34,8 @@ class Record:
     """True if it samples histories, and therefore takes a seed."""
     samples_rules = False
     """True if it can also sample uncompiled games."""
-    shares_draws: bool = False
-    """True if all players learn from the same draws of chance in an iteration."""
+    shares_traversals: bool = False
+    """True if all players learn from the same traversals and strategies in an iteration."""
     passes_whole_game = False
     """True if every iteration passes over the whole sequence form.  Locks, warm starts, single
     precision and threads then apply."""
@@ -62,6 +62,18 @@ class Record:
     def merges_infosets(self) -> bool:
         """True if infosets that the payoffs cannot tell apart may be solved as one."""
         return False
+
+    def learning_nodes(self, decision_nodes: int, players: int) -> int:
+        """Convert visited decision nodes to the unit of the AI Poker Tutorial.
+
+        Solvers count a traversal once for each player who learns from it.  In this unit, it counts
+        once.
+
+        Args:
+            decision_nodes: Number of visited decision nodes.
+            players: Number of players of the game.
+        """
+        return decision_nodes // players if self.shares_traversals else decision_nodes
 
     @property
     def _checks(self) -> dict[str, tuple[Check, bool]]:

@@ -150,7 +150,7 @@ class Sampling(Record):
             raise ValueError(f"{self.name} cannot sample {self.variant.name}: {reason}")
 
     @property
-    def shares_draws(self) -> bool:  # type: ignore[override]
+    def shares_traversals(self) -> bool:  # type: ignore[override]
         """True if all players learn from the same draws of chance in an iteration."""
         return not self.variant.alternating
 

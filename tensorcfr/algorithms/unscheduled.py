@@ -46,6 +46,7 @@ class Correlated(Unscheduled):
     """
 
     plays_jointly = True
+    shares_traversals = True
     solvers = MappingProxyType({"flat": "correlated.correlated_solver:CorrelatedSolver"})
 
     name: str

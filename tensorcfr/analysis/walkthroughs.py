@@ -269,7 +269,8 @@ def walkthrough(
             for infoset in infosets
             if deal is not None or _changed(game, int(infoset), before, after)
         ]
-        dealt = _dealt(game, rows) if fixed is None and record.shares_draws else fixed
+        one_deal = fixed is None and record.is_sampled and record.shares_traversals
+        dealt = _dealt(game, rows) if one_deal else fixed
         histories: tuple[HistoryRow, ...] = ()
         if dealt is not None or not (record.is_sampled or game.n_histories > MAX_HISTORIES):
             histories = _histories(game, dealt, update_profiles(solver, before[1], after[1]))

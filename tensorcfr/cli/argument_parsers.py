@@ -393,11 +393,13 @@ def check_save(option: str, path: Path | None, *, force: bool) -> None:
     check_target(option, path, force=force)
 
 
-def check_plot(option: str, path: Path | None) -> None:
-    """Check the target of a picture like :func:`check_target`, its format, and matplotlib."""
+def check_plot(option: str, path: Path | None, efforts: Sequence[str] = ()) -> None:
+    """Check the target of a picture like :func:`check_target`, its format, its x axes, and
+    matplotlib."""
     if path:
-        from ..plots import check_format
+        from ..plots.style import check_efforts, check_format
 
+        check_efforts(efforts)
         check_format(path)
         check_target(option, path)
 

@@ -23,6 +23,7 @@ Levels = Annotated[
         help="Print the effort to reach these exploitabilities.",
     ),
 ]
+USUAL_EFFORTS = ("nodes", "seconds")
 DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
 
 
@@ -77,7 +78,14 @@ class SweepOptions:
     levels: Levels = DEFAULT_LEVELS
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw exploitability against nodes and seconds to this file (.png ...)."),
+        typer.Option(
+            help="Draw exploitability against nodes and seconds, or against '--x' as 'plot' takes "
+            "it, to this file (.png ...)."
+        ),
+    ] = None
+    x: Annotated[
+        list[str] | None,
+        typer.Option(hidden=True, help="Draw against these efforts, as 'plot' takes them."),
     ] = None
 
 
@@ -87,7 +95,7 @@ def sweep(options: SweepOptions) -> None:
 
     Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command continues the sweep.
     """
-    argument_parsers.check_plot("--plot", options.plot)
+    argument_parsers.check_plot("--plot", options.plot, options.x or ())
     if options.cluster:
         quiet("distributed")
     marks = argument_parsers.read_levels(options.levels)
@@ -127,7 +135,7 @@ def sweep(options: SweepOptions) -> None:
     report.print_summary(console, rows, marks)
     report.print_line(console, f"wrote {options.table}: {len(rows):,} rows")
     if options.plot:
-        _draw(rows, options.plot)
+        _draw(rows, options.plot, x=options.x or USUAL_EFFORTS)
         report.print_line(console, f"wrote {options.plot}")
 
 
@@ -138,8 +146,9 @@ def plot(
     x: Annotated[
         list[str] | None,
         typer.Option(
-            help="Draw against nodes, decision_nodes, seconds or iterations; repeatable; by "
-            "default nodes and seconds."
+            help="Draw against nodes, decision_nodes, learning_nodes (decision nodes, where a "
+            "traversal from which all players learn counts once), seconds or iterations; "
+            "repeatable; by default nodes and seconds."
         ),
     ] = None,
     games: Annotated[
@@ -158,13 +167,13 @@ def plot(
 
     The summary is the effort to reach given exploitabilities.
     """
-    argument_parsers.check_plot("--output", output)
+    argument_parsers.check_plot("--output", output, x or ())
     marks = argument_parsers.read_levels(levels)
     rows = _only(read_sweep(table), "game", games)
     rows = _only(rows, "algorithm", algorithms)
     console = plain_console()
     if output:
-        _draw(rows, output, x=x or ("nodes", "seconds"), title=title)
+        _draw(rows, output, x=x or USUAL_EFFORTS, title=title)
     report.print_summary(console, rows, marks)
     if output:
         report.print_line(console, f"wrote {output}")

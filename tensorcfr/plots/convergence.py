@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from ..algorithms import ALGORITHMS, Record
 from ..algorithms.registry import describe
-from ..errors import suggest
-from ..solvers.solution import Solution
+from ..solvers.solution import Solution, TracePoint
 from .style import (
     TITLE_SIZE,
     X_AXES,
     Effort,
     axes_in,
+    check_efforts,
     check_format,
     fix_scales,
     light_grid,
@@ -45,7 +45,8 @@ def convergence(
 
     Args:
         solutions: A solution, or several to compare, usually of one game by several algorithms.
-        x: Effort: iterations, nodes touched, decision nodes touched, or seconds.
+        x: Effort: iterations, nodes touched, decision nodes touched, the same with each traversal
+            counted once for all players who learn from it (``"learning_nodes"``), or seconds.
         path: File for the picture; its suffix gives the format.
         ax: Axes to draw on; by default those of a new figure.
 
@@ -58,8 +59,7 @@ def convergence(
         MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     solutions = [solutions] if isinstance(solutions, Solution) else list(solutions)
-    if x not in X_AXES:
-        raise ValueError(f"there is no x axis {x!r}; {suggest(x, X_AXES)}")
+    check_efforts([x])
     if not solutions:
         raise ValueError("there is no solution to draw")
     for solution in solutions:
@@ -67,7 +67,7 @@ def convergence(
             raise ValueError(f"the solution by {solution.algorithm} has no trace to draw")
     check_format(path)
     figure, ax = axes_in(ax, 7.2, 4.5)
-    attribute, x_label = X_AXES[x]
+    x_label = X_AXES[x][1]
     ends, without = [], []
     names = _names(solutions)
     # Styles are by name, and two solutions by one algorithm need two of them.
@@ -76,9 +76,9 @@ def convergence(
     )
     for solution, name, style in zip(solutions, names, styles.values(), strict=True):
         points = [
-            (getattr(point, attribute), point.exploitability)
+            (effort, point.exploitability)
             for point in solution.trace
-            if getattr(point, attribute) > 0 and point.exploitability > 0
+            if (effort := _effort(solution, point, x)) > 0 and point.exploitability > 0
         ]
         if not points:
             without.append(name)
@@ -102,6 +102,15 @@ def convergence(
     else:
         ax.set(xticks=[], yticks=[])
     return written(figure, path)
+
+
+def _effort(solution: Solution, point: TracePoint, x: Effort) -> float:
+    """Return the effort of a solution up to a point of its trace."""
+    if x == "learning_nodes":
+        players = solution.game.n_players
+        return solution.algorithm.learning_nodes(point.decision_nodes_touched, players)
+    effort: float = getattr(point, X_AXES[x][0])
+    return effort
 
 
 def _names(solutions: Sequence[Solution]) -> list[str]:

@@ -12,21 +12,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._util.extras import needs
+from ..errors import suggest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-Effort = Literal["iterations", "nodes", "decision_nodes", "seconds"]
+Effort = Literal["iterations", "nodes", "decision_nodes", "learning_nodes", "seconds"]
 """Quantities for the x axis."""
 X_AXES = {
     "iterations": ("iteration", "iterations (each updates every player once)"),
     "nodes": ("nodes_touched", "nodes touched (histories visited)"),
     "decision_nodes": ("decision_nodes_touched", "decision nodes touched"),
+    "learning_nodes": (
+        "learning_nodes",
+        "decision nodes, once for all players who learn from a traversal",
+    ),
     "seconds": ("seconds", "time spent iterating, without evaluations (seconds)"),
 }
-"""Field of a trace point or row, and axis label, by effort."""
+"""Field of a row, and axis label, by effort."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Palette of M. Okabe and K. Ito, 'Color universal design', 2008, which colour-blind people can
@@ -101,6 +106,17 @@ def line_style(index: int) -> dict[str, Any]:
         "linestyle": DASHES[(colour + turn) % len(DASHES)],
         "linewidth": 1.8,
     }
+
+
+def check_efforts(names: Iterable[str]) -> None:
+    """Check the names of x axes before the work that they will show.
+
+    Raises:
+        ValueError: There is no such axis; names it and suggests similar names.
+    """
+    for name in names:
+        if name not in X_AXES:
+            raise ValueError(f"there is no x axis {name!r}; {suggest(name, X_AXES)}")
 
 
 def check_format(path: str | Path | None) -> None:

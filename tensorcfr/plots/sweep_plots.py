@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import statistics
 from collections.abc import Iterable, Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import suggest
 from ..solvers.solution import Status
 from ..sweep import SweepRow, curves, read_sweep
 from .style import (
@@ -18,6 +18,7 @@ from .style import (
     Effort,
     End,
     caption,
+    check_efforts,
     check_format,
     darker,
     draw_line,
@@ -71,9 +72,13 @@ def sweep_curves(
     iterations with a checkpoint in every seed, and at their ends. An exact solution is a vertical
     line at its seconds.
 
+    A curve against seconds begins at the first checkpoint at which iterating took at least half of
+    the time.  Before, the axis would show the overhead of calls between checkpoints.
+
     Args:
         sweep: Path of a table of :func:`tensorcfr.sweep.sweep`, or its rows.
-        x: Efforts: iterations, nodes touched, decision nodes touched, seconds.
+        x: Efforts: iterations, nodes touched, decision nodes touched, the same with each traversal
+            counted once for all players who learn from it (``"learning_nodes"``), seconds.
         title: Title of the picture; without it, or with several games, each row of panels has the
             title of its game.
         note: Sentence at the start of the caption, before budget, machine and versions.
@@ -88,9 +93,7 @@ def sweep_curves(
             format.
         MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
-    for name in x:
-        if name not in X_AXES:
-            raise ValueError(f"there is no x axis {name!r}; {suggest(name, X_AXES)}")
+    check_efforts(x)
     check_format(path)
     rows = read_sweep(sweep) if isinstance(sweep, (str, Path)) else list(sweep)
     if not rows or not x:
@@ -123,6 +126,8 @@ def sweep_curves(
             line[0].set_title(game_title(game), loc="left", fontsize=TITLE_SIZE, pad=pad)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE + 1)
+    if "seconds" in x:
+        note = f"{note} Seconds begin where iterating took half of them.".strip()
     caption(figure, _caption(rows, by_line, note))
     name_lines(ends)
     return written(figure, path)
@@ -146,6 +151,8 @@ def _draw(
             if effort == "seconds":
                 right = max(right, 1.1 * _mark_exact(ax, name, colour, seeds[0][-1].seconds))
             continue
+        if effort == "seconds":
+            seeds = [_without_overhead(rows) for rows in seeds]
         curve = _curve(seeds, attribute)
         if not curve.x:
             continue
@@ -185,6 +192,18 @@ def _curve(seeds: Sequence[Sequence[SweepRow]], attribute: str) -> _Curve:
             curve.low.append(min(value for value in values if value > 0))
             curve.high.append(max(values))
     return curve
+
+
+def _without_overhead(rows: Sequence[SweepRow]) -> list[SweepRow]:
+    """Return the rows of a run without the first ones, whose seconds are mostly overhead.
+
+    The last row gives the time of a node.  Seconds beyond that time are overhead.
+    """
+    last = rows[-1]
+    if not last.nodes_touched:
+        return list(rows)
+    per_node = last.seconds / last.nodes_touched
+    return list(dropwhile(lambda row: row.seconds > 2.0 * per_node * row.nodes_touched, rows))
 
 
 def _wrapped(name: str) -> str:

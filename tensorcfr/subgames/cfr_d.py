@@ -292,8 +292,21 @@ class DecomposedSolver(RunnableSolver):
         """
         return int(state.touched[0]), int(state.touched[1])
 
+    @classmethod
+    def has_average(cls, state: DecomposedState) -> bool:  # noqa: D102
+        return bool(state.cumulative.any())
+
+    def _shown(self) -> tuple[np.ndarray, Weigh]:
+        """Return the strategy sums of the trunk's average, and the function that solves a chunk.
+
+        Without an average, both are those of the last iterate.
+        """
+        if self.has_average(self._state):
+            return self._state.cumulative, self._resolved
+        return self._state.strategy, self._solved
+
     def average_probabilities(self) -> np.ndarray:  # noqa: D102
-        return self._probabilities(self._state.cumulative, self._resolved)
+        return self._probabilities(*self._shown())
 
     def average_part(self, part: int) -> np.ndarray:
         """Return the average strategy in one part of the game; a chunk is resolved.
@@ -306,17 +319,18 @@ class DecomposedSolver(RunnableSolver):
         """
         if self._cut is not self.game:
             return self.average_probabilities()
-        strategy, reach = _plan(self._form.trunk, self._state.cumulative)
+        sums, solved = self._shown()
+        strategy, reach = _plan(self._form.trunk, sums)
         if part == 0:
             return np.append(strategy, np.ones(int(self._form.number_offset[0]) - len(strategy)))
-        return self._chunks.strategies(part - 1, self._resolved(part - 1, reach)).copy()
+        return self._chunks.strategies(part - 1, solved(part - 1, reach)).copy()
 
     def average_policy(self) -> Policy:
         """Return the average strategy; subgames are resolved when they are first read."""
         return self.policy_of(self.problem, self._state)
 
     def evaluate(self) -> Evaluation:  # noqa: D102
-        return self._evaluate(self._state.cumulative, self._resolved)
+        return self._evaluate(*self._shown())
 
     def evaluate_current(self) -> Evaluation:  # noqa: D102
         return self._evaluate(self._state.strategy, self._solved)

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 from .._util.argument_checks import Kind, Several, Where, checked
 from .._util.files import replacing
 from ..solvers.solution import Status
-from .cells import Cell, StopRules
+from .cells import Cell, StopRules, read_algorithm
 
 CONTINUES = ""
 """``SweepRow.status`` of a checkpoint that is not the last of its cell."""
@@ -74,6 +74,20 @@ class SweepRow:
     def key(self) -> Key:
         """Game, algorithm, seed and repeat, which identify the cell."""
         return self.game, self.algorithm, self.seed, self.repeat
+
+    @property
+    def learning_nodes(self) -> int | None:
+        """Decision nodes visited, where a traversal from which all players learn counts once.
+
+        None if the row lacks ``decision_nodes_touched``.
+
+        Raises:
+            ValueError: The algorithm is not registered in this process.
+        """
+        if self.decision_nodes_touched is None:
+            return None
+        record = read_algorithm(self.algorithm)
+        return record.learning_nodes(self.decision_nodes_touched, self.players)
 
     @property
     def ends_cell(self) -> bool:

@@ -76,7 +76,8 @@ class TestSweep:
         sweep_curves(read_sweep(tmp_path / "s.csv"), path=twin)
         assert filecmp.cmp(picture, twin, shallow=False)
         picture.write_text("old")
-        printed(*words)
+        printed(*words, "--x", "learning_nodes")
+        sweep_curves(read_sweep(tmp_path / "s.csv"), x=["learning_nodes"], path=twin)
         assert filecmp.cmp(picture, twin, shallow=False)
 
     @pytest.mark.parametrize(
@@ -93,6 +94,10 @@ class TestSweep:
             ([*TWO, "--iters", "1", "--levels", "x"], "--levels takes exploitabilities above 0"),
             ([*TWO, "--time-limit=-1"], "time_limit must be seconds >= 0"),
             ([*TWO, "--iters", "1", "--plot", "s.doc"], "its ending must be one of"),
+            (
+                [*TWO, "--iters", "1", "--plot", "s.png", "--x", "learning"],
+                "no x axis 'learning'; did you mean 'learning_nodes'",
+            ),
         ],
     )
     def test_refused_before_anything_runs(

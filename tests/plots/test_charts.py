@@ -171,6 +171,32 @@ class TestSweepCurves:
             sweep_curves(drawn, x=["nodes", "decision_nodes"])
         assert sweep_curves(drawn, x=["nodes"])
 
+    def test_learning_nodes_count_shared_traversals_once(self) -> None:
+        drawn = [
+            replace(row, algorithm="chance_sampling(alternating=False)")
+            for row in seeds([[0.9, 0.3]] * 3)
+        ]
+        drawn += seeds([[0.9, 0.3]] * 3)
+        figure = sweep_curves(drawn, x=["learning_nodes"])
+        lines = [line for line in figure.axes[0].get_lines() if len(line.get_xdata()) > 1]
+        assert [list(line.get_xdata()) for line in lines] == [[2, 25], [5, 50]]
+        with pytest.raises(ValueError, match="there is no algorithm 'lost'"):
+            sweep_curves([replace(drawn[0], algorithm="lost")], x=["learning_nodes"])
+
+    def test_seconds_begin_where_iterating_took_half_of_them(self) -> None:
+        """Each checkpoint costs 1 ms, each node 10 us: 10, 100, 1,000 and 10,000 nodes."""
+        (base, *_) = seeds([[0.9]])
+        nodes = [10, 100, 1000, 10_000]
+        drawn = [
+            replace(base, iteration=n, nodes_touched=n, seconds=k * 1e-3 + n * 1e-5)
+            for k, n in enumerate(nodes, start=1)
+        ]
+        time, effort = sweep_curves(drawn, x=["seconds", "nodes"]).axes
+        assert list(time.get_lines()[0].get_xdata()) == [row.seconds for row in drawn[2:]]
+        assert list(effort.get_lines()[0].get_xdata()) == nodes
+        assert "Seconds begin where" in texts(sweep_curves(drawn))
+        assert "Seconds begin where" not in texts(sweep_curves(drawn, x=["nodes"]))
+
     def test_ends_that_a_budget_in_nodes_sets_apart(self) -> None:
         figure = sweep_curves(seeds([[0.9, 0.3]] * 3, last=[900, 1000, 800]), x=["nodes"])
         line = figure.axes[0].get_lines()[0]

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tensorcfr import Solution, compile_game, solve
-from tensorcfr.algorithms import CFR, DCFR
+from tensorcfr.algorithms import CFR, CHANCE_SAMPLING, DCFR
 from tensorcfr.analysis import robust_responses
 from tensorcfr.errors import MissingExtraError
 from tensorcfr.plots import check_format, convergence, gain_against_risk
@@ -59,6 +59,20 @@ def test_the_lines_are_the_traces(solutions: list[Solution], x: Any, attribute: 
         assert list(line.get_xdata()) == [getattr(p, attribute) for p in solution.trace]
         assert list(line.get_ydata()) == [p.exploitability for p in solution.trace]
     assert axes(figure).get_xscale() == axes(figure).get_yscale() == "log"
+
+
+def test_learning_nodes_count_shared_traversals_once() -> None:
+    """12 passes over 24 decisions, and 12 traversals of a deal of four, with and without turns.
+
+    The unit of the AI Poker Tutorial: 24 nodes an iteration of CFR, four a deal.  A solver counts
+    a traversal once for each player.
+    """
+    game = compile_game("kuhn")
+    at_once, in_turn = CFR(alternating=False), CFR
+    deals = [CHANCE_SAMPLING(alternating=False, prune=False), CHANCE_SAMPLING(prune=False)]
+    for algorithm, nodes in ((at_once, 24), (in_turn, 48), (deals[0], 4), (deals[1], 8)):
+        line = axes(convergence(solve(game, algorithm, iters=12), x="learning_nodes")).get_lines()
+        assert line[0].get_xdata()[-1] == 12 * nodes
 
 
 def test_title_and_axes_say_game_metric_and_unit(solutions: list[Solution]) -> None:

@@ -126,6 +126,18 @@ def test_benchmarks_are_saved_where_a_peer_is_not_installed(tmp_path: Path) -> N
     assert benchmark["extra_info"]["iterations"] > 1
 
 
+@pytest.mark.full
+def test_skipped_benchmarks_name_the_command_that_runs_them() -> None:
+    words = ["benchmarks/test_set_up.py", "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *words]
+    skipped = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert "run pytest benchmarks --benchmark-only" in skipped.stdout
+    collected = [*command, "--benchmark-only", "--collect-only"]
+    chosen = subprocess.run(collected, cwd=ROOT, capture_output=True, text=True)
+    assert chosen.returncode == 0, chosen.stdout
+    assert "benchmarks are skipped" not in chosen.stdout
+
+
 def tutorial(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "scripts.tutorial_curves", *map(str, words)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -11,6 +11,7 @@ from support.layouts import farthest
 from tensorcfr import SampledSolver, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import (
     CFR,
+    CFR_D,
     CFR_PLUS,
     CHANCE_SAMPLING,
     EXTERNAL_SAMPLING,
@@ -54,6 +55,24 @@ def test_all_figures_follow_the_last_iterate(name: str, tmp_path: Path) -> None:
     assert whole.has_average
     assert "last iterate" not in whole.summary()
     assert whole.last_policy.to_dict() == solution.last_policy.to_dict()
+
+
+@pytest.mark.parametrize("cut", [False, 1])
+def test_decomposed_solvers_follow_the_last_iterate(cut: bool | int) -> None:
+    """The old program resolved the subgames of a uniform trunk, the same at every checkpoint."""
+    game = compile_game("nl_leduc(stack=2)", cut=cut)
+    record = CFR_D(variant=OFF(alternating=False), subgame_iterations=20, resolve_iterations=50)
+    solution = solve(game, record, iters=12, checkpoints=[4, 12])
+    assert not solution.has_average
+    last = evaluate(game, solution.last_policy)
+    assert farthest(solution.policy, solution.last_policy) <= 1e-12
+    assert solution.value == pytest.approx(last.values, abs=1e-12)
+    assert solution.exploitability == pytest.approx(last.exploitability, abs=1e-12)
+    curve = [point.exploitability for point in solution.trace]
+    assert curve[-1] == solution.exploitability
+    assert curve[0] != curve[-1]
+    late = record(variant=OFF(alternating=False, delay=11))
+    assert solve(game, late, iters=12, checkpoints=()).has_average
 
 
 @pytest.mark.parametrize(
