@@ -11,10 +11,13 @@ import hashlib
 import json
 import re
 import sys
+from base64 import b64decode
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations_with_replacement
-from math import factorial, prod
+from functools import lru_cache, partial
+from itertools import combinations, combinations_with_replacement, permutations
+from math import factorial, floor, inf, lcm, prod
 from typing import Any
 
 import numpy as np
@@ -44,10 +47,18 @@ class Ball:
         a, b = self, factor
         return Ball(a.mid * b.mid, abs(a.mid) * b.rad + abs(b.mid) * a.rad + a.rad * b.rad)
 
-    def __rmatmul__(self, matrix):  # The matrix is rounded, too: twice its unit per entry.
-        terms = matrix.shape[1] + 4
-        bound = abs(matrix) @ (abs(self.mid) * (terms * self.UNIT) + self.rad)
-        return Ball(matrix @ self.mid, bound * (1 + terms * self.UNIT))
+    def __getitem__(self, index):
+        return Ball(self.mid[index], self.rad[index])
+
+    def paid(self, pays, outcome):
+        """Return the sums over the second axis of an array of indices of payoffs."""
+        table, terms = np.array(pays, dtype=np.float64), outcome.shape[1] + 4
+        bound = (abs(self.mid) * (terms * self.UNIT) + self.rad).sum() * abs(table).max()
+        # Each payoff is rounded, too.
+        return Ball(table[outcome] @ self.mid, bound * (1 + 2 * terms * self.UNIT))
+
+    def same(self, values):
+        return (self.mid == values.mid).all() and (self.rad == values.rad).all()
 
     def most(self, values):
         return Ball(np.maximum(self.mid, values.mid), np.maximum(self.rad, values.rad))
@@ -62,8 +73,14 @@ class Ball:
 class Exact(np.ndarray):
     """Arrays of fractions, with the interface of :class:`Ball`."""
 
+    def paid(self, pays, outcome):
+        return (np.array([*map(Fraction, pays)])[outcome] @ self).view(Exact)
+
     def most(self, values):
         return np.maximum(self, values)
+
+    def same(self, values):
+        return (self == values).all()
 
     def ends(self, weight):
         total = Fraction(sum(self.tolist())) / weight
@@ -106,165 +123,421 @@ def row_of(strategies, label, actions, number=Fraction):
     return row
 
 
-# Games of private hands.  ``names[player]`` are the names of the hands.  ``weight`` is an array of
-# integers (hands of player 0, hands of player 1) in proportion to the probabilities of the deals.
-# ``node(state)`` is a tuple.
+# Games of private hands.  ``names[player]`` are the names of the hands, and ``weights[player]``
+# their weights.  ``apart`` has a row for each hand of player 0 and a column for each hand of
+# player 1, and is true if both can be dealt; then the probability is in proportion to the product
+# of the weights.  ``root()`` is a node, and so is the result of each function in a node.  A node is
 #
-# Decision: ("act", player, label without the hand, {action: next state}).
+# ("act", player, hands that the player can have, label without the hand, {action: function}),
 #
-# Card: ("deal", number of cards that can come, [(0 or 1 by pair of hands, next state)]).
+# ("deal", number of cards that can come, cards before, {card: function}),
 #
-# Terminal: ("end", payoffs of player 0 as integers by pair of hands).
+# ("end", outcome by pair of hands, payoffs of each player by outcome): 0 for a draw, 1 and -1 if
+# player 0 and player 1 wins, and 2 if the pair cannot be dealt.  As an index, -1 is the last entry.
 
 
 class Cards:
-    """Cards of one rank and suit, one of them for each player."""
+    """Private hands of cards, and cards that are dealt to a board."""
 
-    def deal(self, ranks, suits):
-        names = [str(k) for k in range(ranks)] if ranks > 13 else list("A23456789TJQK"[-ranks:])
-        self.names = [[rank + suit for rank in names for suit in "shdc"[:suits] or [""]]] * 2
-        count = len(self.names[0])
-        self.weight = 1 - np.eye(count, dtype=np.int64)
-        self.rank = np.arange(count) // max(suits, 1)
+    start, dead, ranking, best, packed, symmetry = (), (), None, 2, False, False
 
-    def show(self, strength):
-        return np.sign(strength[:, None] - strength[None, :])
+    def deal(self, ranks, suits, hands=None, weights=None):
+        """Set the deck, the hands, by default of one card, and their weights, by default 1."""
+        self.suits, self.deck = max(len(suits), 1), [r + s for r in ranks for s in suits or [""]]
+        hands = hands or [[(card,) for card in range(len(self.deck))]] * 2
+        self.hands = [np.array(cards) for cards in hands]
+        self.names = [["".join(self.deck[c] for c in hand) for hand in cards] for cards in hands]
+        self.weights = weights or [[1] * len(cards) for cards in hands]
+        first, second = self.hands
+        self.apart = ~(first[:, None, :, None] == second[None, :, None, :]).any(axis=(2, 3))
+        self.outcome = lru_cache(400)(self.compare)
+        # Permutations of the cards that change neither the board nor the weights of the hands, and
+        # for each the image of every hand.
+        self.orders = []
+        for order in permutations(range(self.suits)) if self.symmetry else [range(self.suits)]:
+            card = [
+                self.suits * (c // self.suits) + order[c % self.suits]
+                for c in range(len(self.deck))
+            ]
+            places = [{frozenset(hand): k for k, hand in enumerate(cards)} for cards in hands]
+            moved = [
+                [place.get(frozenset(card[c] for c in hand)) for hand in cards]
+                for place, cards in zip(places, hands, strict=True)
+            ]
+            same = all(
+                k is not None and weights[k] == weight
+                for weights, image in zip(self.weights, moved, strict=True)
+                for k, weight in zip(image, weights, strict=True)
+            )
+            known = self.start, self.dead
+            if same and all({card[c] for c in cards} == {*cards} for cards in known):
+                self.orders.append((card, moved))
 
-    def board(self, after):
-        """Deal a card that neither player has."""
-        count = len(self.weight)
-        free = [np.outer(np.arange(count) != c, np.arange(count) != c) * 1 for c in range(count)]
-        return "deal", count - 2, [(mask, after(c)) for c, mask in enumerate(free)]
+    def represent(self, board, card):
+        """Return the first card that permutations make of a card, without a change of the cards
+        before it; and the images of all hands."""
+        dealt = board[len(self.start) :]
+        orders = [order for order in self.orders if all(order[0][c] == c for c in dealt)]
+        image, moved = min(((order[card], moved) for order, moved in orders), key=lambda x: x[0])
+        return image, moved
 
-    def paired(self, board):
-        """Return the strength of each hand; a pair with the board is above all ranks."""
-        if board is None:
-            return self.rank
-        return self.rank + (self.rank == self.rank[board]) * len(self.rank)
+    def compare(self, board):
+        """Return the outcome for each pair of hands, and the hands that each player can have."""
+        strengths, alive = [], self.apart
+        for player, hands in enumerate(self.hands):
+            possible = ~np.isin(hands, board).any(axis=1)
+            alive = alive & (possible[:, None] if player == 0 else possible)
+            boards = np.tile(np.array(board, dtype=np.int64), (len(hands), 1))
+            strengths.append(self.strength(np.hstack([hands, boards])))
+        sign = np.sign(strengths[0][:, None] - strengths[1]).astype(np.int8)
+        return np.where(alive, sign, np.int8(2)), [alive.any(axis=1), alive.any(axis=0)]
+
+    def strength(self, cards):
+        """Return the strength of the best cards of each row."""
+        size = min(self.best, cards.shape[1])
+        choices = combinations(range(cards.shape[1]), size)
+        return np.max([self.rate(cards[:, choice]) for choice in choices], axis=0)
+
+    def rate(self, cards):
+        """Return the strengths of rows of cards.
+
+        Equal ranks count first: there are 2 of them in a pair with itself and each other card, so
+        the sum below is 17 for four of a kind, 13 for a full house, 11, 9, 7 and 5.
+        """
+        size, rank = cards.shape[1], cards // self.suits
+        lowest, *categories = self.ranking or (0,)
+        wheel = np.sort(rank) == [*range(lowest, lowest + size - 1), 12]
+        rank = np.where(wheel.all(axis=1)[:, None] & (rank == 12), -1, rank)
+        count = (rank[:, :, None] == rank[:, None, :]).sum(axis=2)
+        category = 2 * count.sum(axis=1)
+        if self.ranking and size == self.best:
+            straight = (category == 2 * size) & (np.ptp(rank, axis=1) == size - 1) | wheel.all(
+                axis=1
+            )
+            flush = np.ptp(cards % self.suits, axis=1) == 0
+            category = np.select([straight & flush, flush, straight], categories, category)
+        keys = np.sort(count * 16 + rank + 1)
+        return category * 128**5 + (keys * 128 ** np.arange(size)).sum(axis=1)
+
+    def root(self):
+        return self.open(self.text, self.start, self.blinds)
+
+    def open(self, text, board, paid):
+        return self.act(text, board, paid, 0)
+
+    def write(self, text, step):
+        return f"{text} {step}"
+
+    def acts(self, text, board, player, after):
+        return "act", player, self.outcome(board)[1][player], text.rstrip(), after
+
+    def close(self, text, board, paid, *more):
+        """Return the node after the bets of a street."""
+        if len(board) == self.cards_of_board:
+            return self.end(board, paid)
+        free = [c for c in range(len(self.deck)) if c not in (*board, *self.dead)]
+        steps = {
+            c: partial(self.open, self.write(text, self.deck[c]), (*board, c), paid, *more)
+            for c in free
+        }
+        return "deal", len(free) - 2 * self.hands[0].shape[1], board, steps
+
+    def end(self, board, paid, winner=None):
+        won, tie, lost = self.worth(min(paid))
+        pays = [(tie, won, 0, lost), (tie, lost, 0, won)]
+        if winner is not None:
+            pays = [(x, x, 0, x) for x in ((won, lost) if winner == 0 else (lost, won))]
+        return "end", self.outcome(board)[0], pays
+
+    def worth(self, chips):
+        return chips, 0, -chips
 
 
-class KuhnRules(Cards):
-    root = ""
+class LimitRules(Cards):
+    text, words = "", {False: ("", "check", "bet"), True: ("fold", "call", "raise")}
+
+    def act(self, text, board, paid, player, raises=0, has_acted=False):
+        street, opponent, top = len(board), 1 - player, max(paid)
+        fold, call, more = self.words[paid[player] < top]
+        after = {}
+        if paid[player] < top:
+            after[fold] = partial(self.end, board, paid, opponent)
+        to, called = self.write(text, call), (top, top)
+        after[call] = partial(self.act, to, board, called, opponent, raises, True)
+        if has_acted:
+            after[call] = partial(self.close, to, board, called)
+        if raises < self.caps[street]:
+            put = (top + self.bets[street], top)[:: 1 - 2 * player]
+            after[more] = partial(
+                self.act, self.write(text, more), board, put, opponent, raises + 1, True
+            )
+        return self.acts(text, board, player, after)
+
+
+def ranks_of(count):
+    return [str(k) for k in range(count)] if count > 13 else list("A23456789TJQK"[-count:])
+
+
+class KuhnRules(LimitRules):
+    blinds, bets, caps, cards_of_board = (1, 1), (1,), (1,), 0
+    words = {False: ("", "pass", "bet"), True: ("pass", "bet", "")}
 
     def __init__(self, cards=3):
-        self.deal(cards, 0)
+        self.deal(ranks_of(cards), "")
 
-    def node(self, line):
-        ends = {"pp": (1, 1), "bb": (2, 1), "pbb": (2, 1), "bp": (1, 0), "pbp": (-1, 0)}
-        if line in ends:
-            chips, is_shown = ends[line]
-            return "end", chips * (self.show(self.rank) if is_shown else np.ones_like(self.weight))
-        return "act", len(line) % 2, line, {"pass": line + "p", "bet": line + "b"}
+    def write(self, text, step):
+        return text + step[0]
 
 
-class LeducRules(Cards):
-    root = ("", None, False, 0, (1, 1), 0, 2)
+class LeducRules(LimitRules):
+    text, blinds, cards_of_board = " ", (1, 1), 1
+    words = {False: ("", "call", "raise"), True: ("fold", "call", "raise")}
 
     def __init__(self, ranks=3, suits=2, bets=(2, 4), raise_cap=2):
-        self.deal(ranks, suits)
-        self.bets, self.cap = bets, raise_cap
+        self.bets, self.caps = bets, (raise_cap,) * 2
+        self.deal(ranks_of(ranks), "shdc"[:suits])
 
-    def node(self, state):
-        line, board, is_deal, player, paid, raises, to_act = state
-        if is_deal:
-            return self.board(lambda c: (f"{line}/{self.names[0][c]} ", c, False, 0, paid, 0, 2))
-        if to_act == 0:
-            if line[-1] == "f":
-                return "end", np.ones_like(self.weight) * (
-                    paid[player] if player == 0 else -paid[1]
-                )
-            return "end", self.show(self.paired(board)) * paid[0]
-        after, call, top = {}, list(paid), max(paid)
-        call[player] = top
-        if paid[player] < top:
-            # The winner is the other player, and wins the chips of the one who folds.
-            lost = (paid[player],) * 2
-            after["fold"] = (line + "f", board, False, 1 - player, lost, raises, 0)
-        is_last = to_act == 1
-        after["call"] = (
-            *(line + "c", board, is_last and board is None, 1 - player),
-            *(tuple(call), raises, to_act - 1),
-        )
-        if raises < self.cap:
-            call[player] += self.bets[board is not None]
-            after["raise"] = (line + "r", board, False, 1 - player, tuple(call), raises + 1, 1)
-        return "act", player, f" {line}".rstrip(), after
+    def write(self, text, step):
+        return text + step[0] if step in self.words[True] else f"{text}/{step} "
 
 
 class NoLimitLeducRules(Cards):
+    text, cards_of_board = "", 1
+
     def __init__(self, ranks=3, suits=2, stack=20, ante=1, cap=4):
-        self.deal(ranks, suits)
-        self.stack, self.cap = stack, cap
-        self.root = self.round("", None, (ante, ante))
+        self.stack, self.cap, self.blinds = stack, cap, (ante, ante)
+        self.deal(ranks_of(ranks), "shdc"[:suits])
 
-    def round(self, line, board, paid):
-        return line, board, 0, paid, 0, "all in" if paid[0] == self.stack else ""
+    def open(self, text, board, paid):
+        is_all_in = paid[0] == self.stack
+        return self.close(text, board, paid) if is_all_in else self.act(text, board, paid, 0)
 
-    def node(self, state):
-        line, board, player, paid, acted, end = state
-        if end == "fold":
-            sign = 1 if player == 0 else -1
-            return "end", np.ones_like(self.weight) * (sign * min(paid))
-        if board is None and end:
-            return self.board(lambda c: self.round(f"{line} {self.names[0][c]}", c, paid))
-        if end:
-            return "end", self.show(self.paired(board)) * paid[0]
-        mine, call = paid[player], paid[1 - player] - paid[player]
-        left, opponent = self.stack - mine, 1 - player
+    def act(self, text, board, paid, player, acted=0):
+        mine, opponent = paid[player], 1 - player
+        call = paid[opponent] - mine
+        left, after = self.stack - mine, {}
 
-        def put(chips):
-            return (mine + chips, paid[1]) if player == 0 else (paid[0], mine + chips)
-
-        after = {"f": (line, board, opponent, paid, acted, "fold")} if call else {}
-        over = "shown" if acted else ""
-        after["c"] = (f"{line} c", board, opponent if not over else 0, put(call), acted + 1, over)
+        if call:
+            after["f"] = partial(self.end, board, paid, opponent)
+        to, called = self.write(text, "c"), (max(paid),) * 2
+        after["c"] = partial(self.act, to, board, called, opponent, acted + 1)
+        if acted:
+            after["c"] = partial(self.close, to, board, called)
         least = left if call < left < 2 * call else max(1, 2 * call)
         for chips in range(least, left + 1) if acted + 1 < self.cap else ():
-            after[str(chips)] = (f"{line} {chips}", board, opponent, put(chips), acted + 1, "")
-        return "act", player, line, after
+            new = (mine + chips, paid[opponent])[:: 1 - 2 * player]
+            after[str(chips)] = partial(
+                self.act, self.write(text, chips), board, new, opponent, acted + 1
+            )
+        return self.acts(text, board, player, after)
+
+
+class RhodeIslandRules(LimitRules):
+    blinds, bets, cards_of_board, packed = (5, 5), (10, 20, 20), 2, True
+    best, ranking = 3, (0, 20, 11, 12)
+
+    def __init__(self, raises=(3, 3, 3), symmetry=True):
+        self.caps, self.symmetry = raises, symmetry
+        self.deal("23456789TJQKA", "cdhs")
+
+
+class HoldemRules(Cards):
+    """A spot of hold'em: two cards each from a range, bets in sizes."""
+
+    text, blinds, cards_of_board, packed, best = "", (0, 0), 5, True, 5
+    lowest, ranking = 0, (0, 40, 24, 23)
+
+    def __init__(
+        self,
+        board,
+        ranges,
+        pot,
+        stacks,
+        *,
+        chip=1,
+        bets="",
+        raises="",
+        donk=None,
+        rake=0,
+        rake_cap=1e9,
+        add_allin=1.5,
+        force_allin=0.15,
+        merging=0.1,
+        add=(),
+        remove=(),
+        dead="",
+        symmetry=True,
+    ):
+        deck = [rank + suit for rank in "23456789TJQKA" for suit in "cdhs"]
+
+        def cards(text):
+            return tuple(deck.index(text[k : k + 2]) for k in range(0, len(text), 2))
+
+        self.start, self.dead = cards(board), (*range(4 * self.lowest), *cards(dead))
+        hands = [[cards(name) for name in weights] for weights in ranges]
+        for known in hands:
+            wrong = [hand for hand in known if len({*hand} - {*self.start, *self.dead}) != 2]
+            need(
+                not wrong and len({*map(frozenset, known)}) == len(known), "a hand cannot be dealt"
+            )
+        self.chip = Decimal(str(chip))
+        self.pot, self.stack = (int(Decimal(str(chips)) / self.chip) for chips in (pot, stacks))
+        self.sizes, self.donk = {False: bets, True: raises}, donk
+        self.rake, self.rake_cap = Fraction(rake), Fraction(rake_cap)
+        self.near, self.rest, self.merging = add_allin, force_allin, merging
+        self.symmetry = symmetry
+        self.lines = [[line.split() for line in lines] for lines in (add, remove)]
+        weights = [[*map(Fraction, known.values())] for known in ranges]
+        need(min(map(min, weights)) > 0, "a hand has no weight")
+        self.deal("23456789TJQKA", "cdhs", hands, weights)
+
+    def worth(self, chips):
+        pot = (self.pot + 2 * chips) * Fraction(self.chip)
+        rake = min(self.rake * pot, self.rake_cap)
+        return pot / 2 - rake, -rake / 2, -pot / 2
+
+    def root(self):
+        return self.act("", self.start, self.blinds, 0, 0, False, self.lines)
+
+    def open(self, text, board, paid, leads, lines):
+        if paid[0] == self.stack:
+            return self.close(text, board, paid, False, lines)
+        return self.act(text, board, paid, 0, 0, leads, lines)
+
+    def act(self, text, board, paid, player, bets, leads, lines, before=None):
+        """Return a decision; ``before`` are the chips that each player paid on earlier streets."""
+        before = paid[0] if before is None else before
+        opponent, bet = 1 - player, max(paid) - before
+        after = {"fold": partial(self.end, board, paid, opponent)} if paid[0] != paid[1] else {}
+        call = "call" if after else "check"
+        added, removed = ({line[0] for line in known if len(line) == 1} for known in lines)
+        amounts = self.amounts(len(board) - 3, paid, player, bets, leads, before)
+        word = "raise" if bet else "bet"
+        for label in added if bet < self.stack - before else ():
+            amounts.add(
+                self.stack - before
+                if label == "allin"
+                else int(Decimal(label.removeprefix(word)) / self.chip)
+            )
+        names = {
+            "allin"
+            if amount == self.stack - before
+            else f"{word}{(amount * self.chip).normalize():f}": amount
+            for amount in sorted(amounts)
+        }
+        for action in [call, *names]:
+            rest = [
+                [line[1:] for line in known if line[0] == action and len(line) > 1]
+                for known in lines
+            ]
+            amount = before + names.get(action, bet)
+            put, to = (amount, paid[opponent])[:: 1 - 2 * player], self.write(text, action)
+            if action == call and (bets or player == 1):
+                after[action] = partial(
+                    self.close, to, board, put, (call == "call") and player == 0, rest
+                )
+            else:
+                after[action] = partial(
+                    self.act, to, board, put, opponent, bets + (action != call), leads, rest, before
+                )
+        return self.acts(text, board, player, {a: f for a, f in after.items() if a not in removed})
+
+    def amounts(self, street, paid, player, bets, leads, before):
+        """Return the amounts on this street of the sizes of bets or raises."""
+        bet, all_in = max(paid) - before, self.stack - before
+        if bet == all_in:
+            return set()
+        pot, amounts = self.pot + 2 * max(paid), set()
+        name, who = ("flop", "turn", "river")[street], ("oop", "ip")[player]
+        sizes = size_of(self.donk, name, who) if leads and player == 0 and not bet else None
+        sizes = size_of(self.sizes[bet > 0], name, who) if sizes is None else sizes
+        for text in re.split("[,;\n]", sizes.lower()):
+            size, cap = re.fullmatch(r"\s*(.*?)(?:(\d+)r)?\s*", text).groups()
+            if size in ("", "-") or (cap and bets > int(cap)):
+                continue
+            if size in ("a", "allin", "all-in"):
+                amounts.add(all_in)
+            elif size == "min":
+                amounts.add(bet)
+            elif size.endswith("x"):
+                amounts.add(rounded(bet * float(size[:-1])))
+            elif size.endswith("c"):
+                amounts.add(bet + rounded(float(size[:-1]) / float(self.chip)))
+            else:
+                streets, is_geometric, most = size.rpartition("e")
+                share = float(most.rstrip("%") or inf) / 100 if size != "pot" else 1
+                if is_geometric:
+                    count = float(streets or 3 - street)
+                    count = max(count - bets + 1, 1) if bet else count
+                    growth = 2 * ((all_in - bet) / pot) + 1
+                    share = min((growth ** (1 / count) - 1) / 2, share)
+                amounts.add(bet + rounded(pot * share))
+        if all_in <= bet + rounded(self.near * pot):
+            amounts.add(all_in)
+        least, kept = min(bet + max(2 * max(paid) - sum(paid), 1), all_in), []
+        raised = {max(min(amount, all_in), least) for amount in amounts}
+        raised = {
+            all_in if all_in <= x + rounded(self.rest * (pot + 2 * (x - bet))) else x
+            for x in raised
+        }
+        for x in sorted(raised, reverse=True):
+            if not kept or (1 + (kept[-1] - bet) / pot) / (1 + (x - bet) / pot) >= 1 + self.merging:
+                kept.append(x)
+        return set(kept)
+
+
+class ShortDeckRules(HoldemRules):
+    lowest, ranking = 4, (4, 40, 27, 23)
+
+
+def rounded(number):
+    return floor(number + 0.5)
+
+
+def size_of(sizes, street, player):
+    """Return the sizes of a street and a player."""
+    while isinstance(sizes, dict):
+        sizes = sizes.get(street, sizes.get(player))
+    return sizes
 
 
 class LiarsDiceRules:
-    root = (0, None, "")
+    packed = False
 
     def __init__(self, dice=1, faces=6, wild=True, bid_wild=True):
         counts = [dice] * 2 if isinstance(dice, int) else list(dice) * (2 // len(dice))
         rolls = [list(combinations_with_replacement(range(1, faces + 1), n)) for n in counts]
         mark = "" if faces < 10 else "."
-        self.names = [
-            [mark.join(map(str, roll)) for roll in player_rolls] for player_rolls in rolls
+        self.names = [[mark.join(map(str, roll)) for roll in known] for known in rolls]
+        # Some orders of dice give each roll.
+        self.weights = [
+            [factorial(len(roll)) // prod(map(factorial, Counter(roll).values())) for roll in known]
+            for known in rolls
         ]
-        orders = [
-            [
-                factorial(len(roll)) // prod(map(factorial, Counter(roll).values()))
-                for roll in player_rolls
-            ]
-            for player_rolls in rolls
-        ]
-        self.weight = np.outer(*orders)
+        self.apart = np.ones([len(known) for known in rolls], dtype=bool)
         top = faces + 1 if bid_wild else faces
         self.bids = [(n, face) for n in range(1, sum(counts) + 1) for face in range(1, top)]
         self.shown = [
             [
-                [roll.count(f) + (wild and f != faces) * roll.count(faces) for roll in player_rolls]
-                for player_rolls in rolls
+                [roll.count(f) + (wild and f != faces) * roll.count(faces) for roll in known]
+                for known in rolls
             ]
             for f in range(1, top)
         ]
 
-    def node(self, state):
-        player, last, line = state
-        if line.endswith("liar"):  # The player who called acts last.
-            number, face = self.bids[last]
-            true = np.add.outer(*map(np.array, self.shown[face - 1])) >= number
-            return "end", np.where(true == (player == 1), 1, -1)
-        after = {}
-        for k in range(0 if last is None else last + 1, len(self.bids)):
+    def root(self, player=0, bids=0, line=""):
+        """Return a decision after the bids before number ``bids`` were made or passed over."""
+        after, alive = {}, np.ones(len(self.names[player]), dtype=bool)
+        for k in range(bids, len(self.bids)):
             bid = f"{self.bids[k][0]}x{self.bids[k][1]}"
-            after[bid] = (1 - player, k, f"{line} {bid}")
-        if last is not None:
-            after["liar"] = (player, last, f"{line} liar")
-        return "act", player, line, after
+            after[bid] = partial(self.root, 1 - player, k + 1, f"{line} {bid}")
+        if bids:
+            after["liar"] = partial(self.end, player, *self.bids[bids - 1])
+        return "act", player, alive, line, after
+
+    def end(self, player, number, face):
+        is_true = np.add.outer(*map(np.array, self.shown[face - 1])) >= number
+        return "end", np.where(is_true == (player == 1), 1, -1), [(0, 1, 0, -1), (0, -1, 0, 1)]
 
 
 def bluff(dice=1, faces=6):
@@ -273,61 +546,101 @@ def bluff(dice=1, faces=6):
 
 def prove_hands(game, strategies, labels):
     """Return intervals for the value and the best response of each player."""
-    is_exact = len(strategies) <= EXACT_HANDS
+    is_exact = not game.packed and len(strategies) <= EXACT_HANDS
 
-    known = {}
-
-    def array(numbers, rounding=0):
+    def array(numbers, rounding=0.0):
         if is_exact:
-            return np.array(numbers, dtype=object).view(Exact)
-        return Ball(np.array(numbers, dtype=np.float64), rounding)
+            return np.array([*map(Fraction, numbers)]).view(Exact)
+        return Ball(np.array([*map(float, numbers)]), rounding)
 
-    def strategy(player, line, actions, deal):
-        if (player, line) not in known:
-            rows, number = [], Fraction if is_exact else float
-            for hand, is_dealt in zip(game.names[player], deal.any(axis=1 - player), strict=True):
-                if is_dealt:
-                    labels[hand + line] = actions
-                    rows.append(row_of(strategies, hand + line, actions, number))
-                else:
-                    rows.append([0] * len(actions))
-            # In floats, the largest probability has the rounding of the sum of the others.
-            rounding = 0 if is_exact else len(actions) * Ball.UNIT
-            known[player, line] = [array(column, rounding) for column in zip(*rows, strict=True)]
-        return known[player, line]
+    def strategy(line, actions, names, alive):
+        """Return an array for each action."""
+        rounding = len(actions) * Ball.UNIT  # The largest probability is 1 minus the others.
+        if game.packed:
+            labels[line] = actions
+            columns = columns_of(strategies, line, actions, alive)
+            return [Ball(column, rounding) for column in columns]
+        rows = np.zeros((len(names), len(actions)), dtype=object)
+        for hand in np.flatnonzero(alive).tolist():
+            label = names[hand] + line
+            labels[label] = actions
+            rows[hand] = row_of(strategies, label, actions, Fraction if is_exact else float)
+        return [array(column, rounding) for column in rows.T]
 
-    def respond(state, deal, reach, hero):
-        """Return the values of each hand of a player by the best response and by the strategy."""
-        kind, *node = game.node(state)
+    def passed(node, reaches):
+        """Return for each player, by hand, the value of the best response and of the strategy."""
+        kind, *node = node
         if kind == "end":
-            (payoff,) = node
-            matrix = payoff * deal if hero == 0 else -(payoff * deal).T
-            values = (matrix.astype(object if is_exact else np.float64)) @ reach
-            values = values.view(Exact) if is_exact else values
-            return values, values
+            outcome, pays = node
+            first = reaches[1].paid(pays[0], outcome)
+            second = reaches[0].paid(pays[1], outcome.T)
+            return [(first, first), (second, second)]
         if kind == "deal":
-            count, cards = node
-            parts = [respond(after, deal * mask, reach, hero) for mask, after in cards]
-            share = array([Fraction(1, count)] * len(game.names[hero]))
-            return tuple(share * sums(values) for values in zip(*parts, strict=True))
-        player, line, after = node
-        chances = strategy(player, line, [*after], deal)
-        if player != hero:
-            steps = zip(chances, after.values(), strict=True)
-            parts = [respond(state, deal, reach * chance, hero) for chance, state in steps]
-            return tuple(map(sums, zip(*parts, strict=True)))
-        parts = [respond(state, deal, reach, hero) for state in after.values()]
-        best = parts[0][0]
-        for values, _ in parts[1:]:
+            count, board, steps = node
+            parts = {}
+            for card, step in steps.items():
+                same, moved = game.represent(board, card)
+                if same == card:
+                    parts[card] = [moved, passed(step(), reaches)]
+                    continue
+                for reach, image in zip(reaches, moved, strict=True):
+                    need(reach.same(reach[image]), "strategies differ between suits")
+                values = parts[same][1]
+                parts[card] = [
+                    moved,
+                    [(b[k], v[k]) for (b, v), k in zip(values, moved, strict=True)],
+                ]
+            return [
+                tuple(
+                    sums([values[player][k] for _, values in parts.values()])
+                    * array([Fraction(1, count)] * len(game.names[player]))
+                    for k in range(2)
+                )
+                for player in range(2)
+            ]
+        player, alive, line, after = node
+        chances = strategy(line, [*after], game.names[player], alive)
+        parts = []
+        for chance, step in zip(chances, after.values(), strict=True):
+            below = list(reaches)
+            below[player] = reaches[player] * chance
+            parts.append(passed(step(), below)[:: 1 - 2 * player])
+        best = parts[0][0][0]
+        for (values, _), _ in parts[1:]:
             best = best.most(values)
-        return best, sums([c * value for c, (_, value) in zip(chances, parts, strict=True)])
+        value = sums([c * part[0][1] for c, part in zip(chances, parts, strict=True)])
+        theirs = tuple(sums([part[1][k] for part in parts]) for k in range(2))
+        return [(best, value), theirs][:: 1 - 2 * player]
 
-    intervals = []
-    for hero in range(2):
-        start = array([1] * len(game.names[1 - hero]))
-        both = respond(game.root, game.weight, start, hero)
-        intervals.append([values.ends(int(game.weight.sum())) for values in both])
-    return [value for _, value in intervals], [best for best, _ in intervals]
+    weights = [[*map(Fraction, known)] for known in game.weights]
+    whole = [lcm(*(w.denominator for w in known)) for known in weights]
+    first, second = ([int(w * n) for w in known] for known, n in zip(weights, whole, strict=True))
+    total = Fraction(int(np.dot(first, game.apart.astype(object) @ second)), prod(whole))
+    starts = [array(known) for known in weights]
+    both = [
+        [(start * values).ends(total) for values in pair]
+        for start, pair in zip(starts, passed(game.root(), starts), strict=True)
+    ]
+    return [value for _, value in both], [best for best, _ in both]
+
+
+def columns_of(strategies, label, actions, alive):
+    """Return the probabilities at a public node, float64 (actions, hands)."""
+    texts = strategies.get(label, {})
+    need([*texts] == actions, f"{label!r} must have the actions {actions}, not {[*texts]}")
+    columns = [
+        np.frombuffer(b64decode(text, validate=True), dtype="<f8") for text in texts.values()
+    ]
+    table = np.where(alive, np.array(columns), 0)
+    hands = np.arange(len(alive))
+    largest = table.argmax(axis=0)
+    chosen = table[largest, hands]
+    table[largest, hands] = 0
+    rest = 1 - table.sum(axis=0)
+    right = (table >= 0).all(axis=0) & (rest >= 0) & (abs(rest - chosen) < 1e-9)
+    need(right[alive].all(), f"{label!r} has numbers that are not probabilities")
+    table[largest, hands] = np.where(alive, rest, 0)
+    return table
 
 
 def sums(parts):
@@ -527,6 +840,9 @@ HANDS = {
     "nl_leduc": NoLimitLeducRules,
     "liars_dice": LiarsDiceRules,
     "bluff": bluff,
+    "rhode_island": RhodeIslandRules,
+    "holdem": HoldemRules,
+    "short_deck": ShortDeckRules,
 }
 TREES = {"goofspiel": GoofspielRules, "efg": TreeRules}
 RULES = HANDS | TREES
