@@ -18,13 +18,16 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import combinations, combinations_with_replacement, permutations
 from math import factorial, floor, inf, lcm, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 FORMAT = "tensorcfr certificate 1"
 EXACT_HANDS = 2_000
 """Largest number of infosets of a game of private hands that is computed in fractions."""
+
+
+RANKS, SUITS = "23456789TJQKA", "cdhs"
 
 
 class CertificateError(Exception):
@@ -48,14 +51,25 @@ class Ball:
         return Ball(a.mid * b.mid, abs(a.mid) * b.rad + abs(b.mid) * a.rad + a.rad * b.rad)
 
     def __getitem__(self, index):
-        return Ball(self.mid[index], self.rad[index])
+        ball = Ball(self.mid[index])
+        ball.rad = self.rad[index]
+        return ball
 
-    def paid(self, pays, outcome):
-        """Return the sums over the second axis of an array of indices of payoffs."""
-        table, terms = np.array(pays, dtype=np.float64), outcome.shape[1] + 4
-        bound = (abs(self.mid) * (terms * self.UNIT) + self.rad).sum() * abs(table).max()
-        # Each payoff is rounded, too.
-        return Ball(table[outcome] @ self.mid, bound * (1 + 2 * terms * self.UNIT))
+    def paid(self, pays, sign, dealt):
+        """Return the sums of payoffs over the hands of the other player."""
+        difference, mean, tie = map(float, parts_of(pays))
+        mid = sum(
+            factor * (matrix() @ self.mid)
+            for factor, matrix in (
+                (difference, lambda: sign),
+                (mean, lambda: dealt),
+                (tie, lambda: dealt - abs(sign)),
+            )
+            if factor
+        )
+        unit = (len(self.mid) + 8) * self.UNIT
+        bound = (abs(self.mid) * unit + self.rad).sum() * (abs(difference) + abs(mean) + abs(tie))
+        return Ball(mid + np.zeros(len(sign)), bound * (1 + 2 * unit))
 
     def same(self, values):
         return (self.mid == values.mid).all() and (self.rad == values.rad).all()
@@ -73,8 +87,10 @@ class Ball:
 class Exact(np.ndarray):
     """Arrays of fractions, with the interface of :class:`Ball`."""
 
-    def paid(self, pays, outcome):
-        return (np.array([*map(Fraction, pays)])[outcome] @ self).view(Exact)
+    def paid(self, pays, sign, dealt):
+        difference, mean, tie = parts_of(pays)
+        sign, dealt = (matrix.astype(np.int64).astype(object) for matrix in (sign, dealt))
+        return (difference * sign + mean * dealt + tie * (dealt - abs(sign))) @ self
 
     def most(self, values):
         return np.maximum(self, values)
@@ -85,6 +101,12 @@ class Exact(np.ndarray):
     def ends(self, weight):
         total = Fraction(sum(self.tolist())) / weight
         return total, total
+
+
+def parts_of(pays):
+    """Return the factors of the sign of the outcome, of all deals, and of draws."""
+    won, tie, lost = map(Fraction, pays)
+    return (won - lost) / 2, (won + lost) / 2, tie - (won + lost) / 2
 
 
 def need(condition, problem):
@@ -132,14 +154,16 @@ def row_of(strategies, label, actions, number=Fraction):
 #
 # ("deal", number of cards that can come, cards before, {card: function}),
 #
-# ("end", outcome by pair of hands, payoffs of each player by outcome): 0 for a draw, 1 and -1 if
-# player 0 and player 1 wins, and 2 if the pair cannot be dealt.  As an index, -1 is the last entry.
+# ("end", sign, dealt, payoffs of each player if player 0 wins, in a draw, and if player 1 wins).
+# ``sign`` is 1, 0 and -1 in these cases, by pair of hands, and ``dealt`` is 1 if the pair can be
+# dealt; otherwise both are 0.
 
 
 class Cards:
     """Private hands of cards, and cards that are dealt to a board."""
 
-    start, dead, ranking, best, packed, symmetry = (), (), None, 2, False, False
+    text, start, dead, removed, stack = "", (), (), (), None
+    ranking, best, packed, symmetry = None, 2, False, False
 
     def deal(self, ranks, suits, hands=None, weights=None):
         """Set the deck, the hands, by default of one card, and their weights, by default 1."""
@@ -150,7 +174,8 @@ class Cards:
         self.weights = weights or [[1] * len(cards) for cards in hands]
         first, second = self.hands
         self.apart = ~(first[:, None, :, None] == second[None, :, None, :]).any(axis=(2, 3))
-        self.outcome = lru_cache(400)(self.compare)
+        # At most 1 GB.
+        self.outcome = lru_cache(60_000_000 // self.apart.size + 1)(self.compare)
         # Permutations of the cards that change neither the board nor the weights of the hands, and
         # for each the image of every hand.
         self.orders = []
@@ -189,8 +214,8 @@ class Cards:
             alive = alive & (possible[:, None] if player == 0 else possible)
             boards = np.tile(np.array(board, dtype=np.int64), (len(hands), 1))
             strengths.append(self.strength(np.hstack([hands, boards])))
-        sign = np.sign(strengths[0][:, None] - strengths[1]).astype(np.int8)
-        return np.where(alive, sign, np.int8(2)), [alive.any(axis=1), alive.any(axis=0)]
+        sign = np.sign(strengths[0][:, None] - strengths[1]) * alive
+        return sign * 1.0, alive * 1.0, [alive.any(axis=1), alive.any(axis=0)]
 
     def strength(self, cards):
         """Return the strength of the best cards of each row."""
@@ -220,70 +245,90 @@ class Cards:
         return category * 128**5 + (keys * 128 ** np.arange(size)).sum(axis=1)
 
     def root(self):
-        return self.open(self.text, self.start, self.blinds)
-
-    def open(self, text, board, paid):
-        return self.act(text, board, paid, 0)
+        return self.act(Bets(self.text, self.start, self.blinds))
 
     def write(self, text, step):
         return f"{text} {step}"
 
-    def acts(self, text, board, player, after):
-        return "act", player, self.outcome(board)[1][player], text.rstrip(), after
+    def act(self, s):
+        """Return the decision after some bets."""
+        if self.stack == s.before:
+            return self.close(s, False)
+        opponent, top = 1 - s.player, max(s.paid)
+        fold, call = self.words[s.paid[s.player] < top]
+        after = {}
+        if s.paid[s.player] < top:
+            after[fold] = partial(self.end, s.board, s.paid, opponent)
+        for action, amount in ({call: top} | self.raises(s, top)).items():
+            text, past = self.write(s.text, action), (*s.past, action)
+            paid = (amount, s.paid[opponent])[:: 1 - 2 * s.player]
+            is_over = action == call and len(s.past) > s.first
+            to = s._replace(text=text, paid=paid, player=opponent, past=past)
+            after[action] = (
+                partial(self.close, to, s.player == 0) if is_over else partial(self.act, to)
+            )
+        removed = [line[-1] for line in self.removed if (*line[:-1],) == s.past]
+        after = {action: step for action, step in after.items() if action not in removed}
+        return "act", s.player, self.outcome(s.board)[2][s.player], s.text.rstrip(), after
 
-    def close(self, text, board, paid, *more):
+    def close(self, s, leads):
         """Return the node after the bets of a street."""
-        if len(board) == self.cards_of_board:
-            return self.end(board, paid)
-        free = [c for c in range(len(self.deck)) if c not in (*board, *self.dead)]
+        if len(s.board) == self.cards_of_board:
+            return self.end(s.board, s.paid)
+        free = [c for c in range(len(self.deck)) if c not in (*s.board, *self.dead)]
+        to = Bets("", s.board, s.paid, 0, s.past, len(s.past), leads, s.paid[0])
         steps = {
-            c: partial(self.open, self.write(text, self.deck[c]), (*board, c), paid, *more)
+            c: partial(
+                self.act, to._replace(text=self.write(s.text, self.deck[c]), board=(*s.board, c))
+            )
             for c in free
         }
-        return "deal", len(free) - 2 * self.hands[0].shape[1], board, steps
+        return "deal", len(free) - 2 * self.hands[0].shape[1], s.board, steps
 
     def end(self, board, paid, winner=None):
         won, tie, lost = self.worth(min(paid))
-        pays = [(tie, won, 0, lost), (tie, lost, 0, won)]
+        pays = [(won, tie, lost), (lost, tie, won)]
         if winner is not None:
-            pays = [(x, x, 0, x) for x in ((won, lost) if winner == 0 else (lost, won))]
-        return "end", self.outcome(board)[0], pays
+            pays = [(won,) * 3, (lost,) * 3][:: 1 - 2 * winner]
+        return "end", *self.outcome(board)[:2], pays
 
     def worth(self, chips):
+        """Return the payoffs of a win, a draw and a loss."""
         return chips, 0, -chips
 
 
+class Bets(NamedTuple):
+    """The bets that were made, on the board before the next card."""
+
+    text: str
+    board: tuple
+    paid: tuple  # Chips of both players.
+    player: int = 0
+    past: tuple = ()  # Actions since the start.
+    first: int = 0  # Number of them before this street.
+    leads: bool = False  # Whether player 0 called the last bet of the street before.
+    before: int = 0  # Chips that each player paid on earlier streets.
+
+
 class LimitRules(Cards):
-    text, words = "", {False: ("", "check", "bet"), True: ("fold", "call", "raise")}
+    words, bet_words = (("", "check"), ("fold", "call")), ("bet", "raise")
 
-    def act(self, text, board, paid, player, raises=0, has_acted=False):
-        street, opponent, top = len(board), 1 - player, max(paid)
-        fold, call, more = self.words[paid[player] < top]
-        after = {}
-        if paid[player] < top:
-            after[fold] = partial(self.end, board, paid, opponent)
-        to, called = self.write(text, call), (top, top)
-        after[call] = partial(self.act, to, board, called, opponent, raises, True)
-        if has_acted:
-            after[call] = partial(self.close, to, board, called)
-        if raises < self.caps[street]:
-            put = (top + self.bets[street], top)[:: 1 - 2 * player]
-            after[more] = partial(
-                self.act, self.write(text, more), board, put, opponent, raises + 1, True
-            )
-        return self.acts(text, board, player, after)
-
-
-def ranks_of(count):
-    return [str(k) for k in range(count)] if count > 13 else list("A23456789TJQK"[-count:])
+    def raises(self, s, top):
+        street = len(s.board)
+        is_left = sum(action in self.bet_words for action in s.past[s.first :]) < self.caps[street]
+        word = self.bet_words[s.paid[s.player] < top]
+        return {word: top + self.bets[street]} if is_left else {}
 
 
 class KuhnRules(LimitRules):
-    blinds, bets, caps, cards_of_board = (1, 1), (1,), (1,), 0
-    words = {False: ("", "pass", "bet"), True: ("pass", "bet", "")}
+    blinds, bets, cards_of_board = (1, 1), (1,), 0
+    words, bet_words = (("", "pass"), ("pass", "bet")), ("bet", "")
 
     def __init__(self, cards=3):
         self.deal(ranks_of(cards), "")
+
+    def raises(self, s, top):
+        return {"bet": 2} if top == 1 else {}
 
     def write(self, text, step):
         return text + step[0]
@@ -291,45 +336,36 @@ class KuhnRules(LimitRules):
 
 class LeducRules(LimitRules):
     text, blinds, cards_of_board = " ", (1, 1), 1
-    words = {False: ("", "call", "raise"), True: ("fold", "call", "raise")}
+    words, bet_words = (("", "call"), ("fold", "call")), ("raise", "raise")
 
     def __init__(self, ranks=3, suits=2, bets=(2, 4), raise_cap=2):
         self.bets, self.caps = bets, (raise_cap,) * 2
         self.deal(ranks_of(ranks), "shdc"[:suits])
 
     def write(self, text, step):
-        return text + step[0] if step in self.words[True] else f"{text}/{step} "
+        return text + step[0] if step in ("call", "raise") else f"{text}/{step} "
 
 
 class NoLimitLeducRules(Cards):
-    text, cards_of_board = "", 1
+    words, cards_of_board = (("", "c"), ("f", "c")), 1
 
     def __init__(self, ranks=3, suits=2, stack=20, ante=1, cap=4):
         self.stack, self.cap, self.blinds = stack, cap, (ante, ante)
         self.deal(ranks_of(ranks), "shdc"[:suits])
 
-    def open(self, text, board, paid):
-        is_all_in = paid[0] == self.stack
-        return self.close(text, board, paid) if is_all_in else self.act(text, board, paid, 0)
+    def root(self):
+        return self.act(Bets("", (), self.blinds, before=self.blinds[0]))
 
-    def act(self, text, board, paid, player, acted=0):
-        mine, opponent = paid[player], 1 - player
-        call = paid[opponent] - mine
-        left, after = self.stack - mine, {}
-
-        if call:
-            after["f"] = partial(self.end, board, paid, opponent)
-        to, called = self.write(text, "c"), (max(paid),) * 2
-        after["c"] = partial(self.act, to, board, called, opponent, acted + 1)
-        if acted:
-            after["c"] = partial(self.close, to, board, called)
+    def raises(self, s, top):
+        mine = s.paid[s.player]
+        call, left = top - mine, self.stack - mine
         least = left if call < left < 2 * call else max(1, 2 * call)
-        for chips in range(least, left + 1) if acted + 1 < self.cap else ():
-            new = (mine + chips, paid[opponent])[:: 1 - 2 * player]
-            after[str(chips)] = partial(
-                self.act, self.write(text, chips), board, new, opponent, acted + 1
-            )
-        return self.acts(text, board, player, after)
+        is_last = len(s.past) - s.first + 1 >= self.cap
+        return {} if is_last else {str(n): mine + n for n in range(least, left + 1)}
+
+
+def ranks_of(count):
+    return [str(k) for k in range(count)] if count > 13 else list("A23456789TJQK"[-count:])
 
 
 class RhodeIslandRules(LimitRules):
@@ -338,119 +374,68 @@ class RhodeIslandRules(LimitRules):
 
     def __init__(self, raises=(3, 3, 3), symmetry=True):
         self.caps, self.symmetry = raises, symmetry
-        self.deal("23456789TJQKA", "cdhs")
+        self.deal(RANKS, SUITS)
 
 
 class HoldemRules(Cards):
     """A spot of hold'em: two cards each from a range, bets in sizes."""
 
-    text, blinds, cards_of_board, packed, best = "", (0, 0), 5, True, 5
-    lowest, ranking = 0, (0, 40, 24, 23)
+    blinds, cards_of_board, packed, best, symmetry = (0, 0), 5, True, 5, True
+    lowest, ranking, words = 0, (0, 40, 24, 23), (("", "check"), ("fold", "call"))
+    chip, bets, raise_sizes, donk, rake, rake_cap, dead = 1, "", "", None, 0, 1e9, ""
+    add_allin, force_allin, merging, add, remove = 1.5, 0.15, 0.1, (), ()
 
-    def __init__(
-        self,
-        board,
-        ranges,
-        pot,
-        stacks,
-        *,
-        chip=1,
-        bets="",
-        raises="",
-        donk=None,
-        rake=0,
-        rake_cap=1e9,
-        add_allin=1.5,
-        force_allin=0.15,
-        merging=0.1,
-        add=(),
-        remove=(),
-        dead="",
-        symmetry=True,
-    ):
-        deck = [rank + suit for rank in "23456789TJQKA" for suit in "cdhs"]
+    def __init__(self, board, ranges, pot, stacks, raises="", **options):
+        known = (
+            "chip bets donk rake rake_cap dead add_allin force_allin merging add remove symmetry"
+        )
+        need(set(options) <= set(known.split()), f"a spot has no options {sorted(options)}")
+        vars(self).update(options, raise_sizes=raises)
+        deck = [rank + suit for rank in RANKS for suit in SUITS]
 
         def cards(text):
             return tuple(deck.index(text[k : k + 2]) for k in range(0, len(text), 2))
 
-        self.start, self.dead = cards(board), (*range(4 * self.lowest), *cards(dead))
+        self.start, self.dead = cards(board), (*range(4 * self.lowest), *cards(self.dead))
         hands = [[cards(name) for name in weights] for weights in ranges]
-        for known in hands:
-            wrong = [hand for hand in known if len({*hand} - {*self.start, *self.dead}) != 2]
-            need(
-                not wrong and len({*map(frozenset, known)}) == len(known), "a hand cannot be dealt"
-            )
-        self.chip = Decimal(str(chip))
-        self.pot, self.stack = (int(Decimal(str(chips)) / self.chip) for chips in (pot, stacks))
-        self.sizes, self.donk = {False: bets, True: raises}, donk
-        self.rake, self.rake_cap = Fraction(rake), Fraction(rake_cap)
-        self.near, self.rest, self.merging = add_allin, force_allin, merging
-        self.symmetry = symmetry
-        self.lines = [[line.split() for line in lines] for lines in (add, remove)]
-        weights = [[*map(Fraction, known.values())] for known in ranges]
+        for player in hands:
+            right = all(len({*hand} - {*self.start, *self.dead}) == 2 for hand in player)
+            need(right and len({*map(frozenset, player)}) == len(player), "a hand cannot be dealt")
+        weights = [[*map(Fraction, player.values())] for player in ranges]
         need(min(map(min, weights)) > 0, "a hand has no weight")
-        self.deal("23456789TJQKA", "cdhs", hands, weights)
+        self.chip = Decimal(str(self.chip))
+        self.pot, self.stack = (int(Decimal(str(chips)) / self.chip) for chips in (pot, stacks))
+        self.added, self.removed = ([line.split() for line in x] for x in (self.add, self.remove))
+        self.deal(RANKS, SUITS, hands, weights)
 
     def worth(self, chips):
         pot = (self.pot + 2 * chips) * Fraction(self.chip)
-        rake = min(self.rake * pot, self.rake_cap)
+        rake = min(Fraction(self.rake) * pot, Fraction(self.rake_cap))
         return pot / 2 - rake, -rake / 2, -pot / 2
 
-    def root(self):
-        return self.act("", self.start, self.blinds, 0, 0, False, self.lines)
-
-    def open(self, text, board, paid, leads, lines):
-        if paid[0] == self.stack:
-            return self.close(text, board, paid, False, lines)
-        return self.act(text, board, paid, 0, 0, leads, lines)
-
-    def act(self, text, board, paid, player, bets, leads, lines, before=None):
-        """Return a decision; ``before`` are the chips that each player paid on earlier streets."""
-        before = paid[0] if before is None else before
-        opponent, bet = 1 - player, max(paid) - before
-        after = {"fold": partial(self.end, board, paid, opponent)} if paid[0] != paid[1] else {}
-        call = "call" if after else "check"
-        added, removed = ({line[0] for line in known if len(line) == 1} for known in lines)
-        amounts = self.amounts(len(board) - 3, paid, player, bets, leads, before)
-        word = "raise" if bet else "bet"
-        for label in added if bet < self.stack - before else ():
-            amounts.add(
-                self.stack - before
-                if label == "allin"
-                else int(Decimal(label.removeprefix(word)) / self.chip)
-            )
-        names = {
-            "allin"
-            if amount == self.stack - before
-            else f"{word}{(amount * self.chip).normalize():f}": amount
-            for amount in sorted(amounts)
-        }
-        for action in [call, *names]:
-            rest = [
-                [line[1:] for line in known if line[0] == action and len(line) > 1]
-                for known in lines
-            ]
-            amount = before + names.get(action, bet)
-            put, to = (amount, paid[opponent])[:: 1 - 2 * player], self.write(text, action)
-            if action == call and (bets or player == 1):
-                after[action] = partial(
-                    self.close, to, board, put, (call == "call") and player == 0, rest
-                )
-            else:
-                after[action] = partial(
-                    self.act, to, board, put, opponent, bets + (action != call), leads, rest, before
-                )
-        return self.acts(text, board, player, {a: f for a, f in after.items() if a not in removed})
-
-    def amounts(self, street, paid, player, bets, leads, before):
-        """Return the amounts on this street of the sizes of bets or raises."""
-        bet, all_in = max(paid) - before, self.stack - before
+    def raises(self, s, top):
+        bet, all_in, word = (
+            top - s.before,
+            self.stack - s.before,
+            "raise" if top > s.before else "bet",
+        )
         if bet == all_in:
-            return set()
-        pot, amounts = self.pot + 2 * max(paid), set()
-        name, who = ("flop", "turn", "river")[street], ("oop", "ip")[player]
-        sizes = size_of(self.donk, name, who) if leads and player == 0 and not bet else None
-        sizes = size_of(self.sizes[bet > 0], name, who) if sizes is None else sizes
+            return {}
+        amounts = self.amounts(s, bet, all_in)
+        for line in self.added:
+            if (*line[:-1],) == s.past:
+                amount = line[-1].removeprefix(word)
+                amounts.add(all_in if amount == "allin" else int(Decimal(amount) / self.chip))
+        named = {x: f"{word}{(x * self.chip).normalize():f}" for x in sorted(amounts)}
+        return {"allin" if x == all_in else name: s.before + x for x, name in named.items()}
+
+    def amounts(self, s, bet, all_in):
+        """Return the amounts on this street of the sizes of bets or raises."""
+        street, pot, amounts = len(s.board) - 3, self.pot + 2 * (s.before + bet), set()
+        bets = sum(action not in ("check", "call") for action in s.past[s.first :])
+        where = ("flop", "turn", "river")[street], ("oop", "ip")[s.player]
+        sizes = size_of(self.donk, *where) if s.leads and s.player == 0 and not bet else None
+        sizes = size_of(self.raise_sizes if bet else self.bets, *where) if sizes is None else sizes
         for text in re.split("[,;\n]", sizes.lower()):
             size, cap = re.fullmatch(r"\s*(.*?)(?:(\d+)r)?\s*", text).groups()
             if size in ("", "-") or (cap and bets > int(cap)):
@@ -472,14 +457,14 @@ class HoldemRules(Cards):
                     growth = 2 * ((all_in - bet) / pot) + 1
                     share = min((growth ** (1 / count) - 1) / 2, share)
                 amounts.add(bet + rounded(pot * share))
-        if all_in <= bet + rounded(self.near * pot):
+        if all_in <= bet + rounded(self.add_allin * pot):
             amounts.add(all_in)
-        least, kept = min(bet + max(2 * max(paid) - sum(paid), 1), all_in), []
+        least, kept = min(bet + max(bet - min(s.paid) + s.before, 1), all_in), []
         raised = {max(min(amount, all_in), least) for amount in amounts}
-        raised = {
-            all_in if all_in <= x + rounded(self.rest * (pot + 2 * (x - bet))) else x
-            for x in raised
+        forced = {
+            x for x in raised if all_in <= x + rounded(self.force_allin * (pot + 2 * (x - bet)))
         }
+        raised = raised - forced | ({all_in} if forced else set())
         for x in sorted(raised, reverse=True):
             if not kept or (1 + (kept[-1] - bet) / pot) / (1 + (x - bet) / pot) >= 1 + self.merging:
                 kept.append(x)
@@ -537,7 +522,8 @@ class LiarsDiceRules:
 
     def end(self, player, number, face):
         is_true = np.add.outer(*map(np.array, self.shown[face - 1])) >= number
-        return "end", np.where(is_true == (player == 1), 1, -1), [(0, 1, 0, -1), (0, -1, 0, 1)]
+        sign = np.where(is_true == (player == 1), 1.0, -1.0)
+        return "end", sign, abs(sign), [(1, 0, -1), (-1, 0, 1)]
 
 
 def bluff(dice=1, faces=6):
@@ -571,9 +557,9 @@ def prove_hands(game, strategies, labels):
         """Return for each player, by hand, the value of the best response and of the strategy."""
         kind, *node = node
         if kind == "end":
-            outcome, pays = node
-            first = reaches[1].paid(pays[0], outcome)
-            second = reaches[0].paid(pays[1], outcome.T)
+            sign, dealt, pays = node
+            first = reaches[1].paid(pays[0], sign, dealt)
+            second = reaches[0].paid(pays[1], sign.T, dealt.T)
             return [(first, first), (second, second)]
         if kind == "deal":
             count, board, steps = node
