@@ -58,18 +58,14 @@ class Ball:
     def paid(self, pays, sign, dealt):
         """Return the sums of payoffs over the hands of the other player."""
         difference, mean, tie = map(float, parts_of(pays))
-        mid = sum(
-            factor * (matrix() @ self.mid)
-            for factor, matrix in (
-                (difference, lambda: sign),
-                (mean, lambda: dealt),
-                (tie, lambda: dealt - abs(sign)),
-            )
-            if factor
-        )
+        mid = np.zeros(len(sign))
+        for factor, matrix in ((difference, sign), (mean, dealt)):
+            mid = mid + factor * (matrix @ self.mid) if factor else mid
+        if tie:
+            mid = mid + tie * ((dealt - abs(sign)) @ self.mid)
         unit = (len(self.mid) + 8) * self.UNIT
         bound = (abs(self.mid) * unit + self.rad).sum() * (abs(difference) + abs(mean) + abs(tie))
-        return Ball(mid + np.zeros(len(sign)), bound * (1 + 2 * unit))
+        return Ball(mid, bound * (1 + 2 * unit))
 
     def same(self, values):
         return (self.mid == values.mid).all() and (self.rad == values.rad).all()
@@ -129,18 +125,15 @@ def row_of(strategies, label, actions, number=Fraction):
     decimal is read as the nearest float, and ``p/q`` as a fraction.
     """
     numbers = strategies.get(label, {})
-    if [*numbers] != actions:
-        raise CertificateError(
-            f"the infoset {label!r} must have the actions {actions}, not {[*numbers]}"
-        )
+    wrong = f"the infoset {label!r} must have the actions {actions}, not {[*numbers]}"
+    need([*numbers] == actions, wrong)
     exact = [number_of(x) if "/" in x else float(number_of(x)) for x in numbers.values()]
     row = [number(x) for x in exact]
     largest = row.index(max(row))
     others = sum(row) - row[largest]
-    if not (min(row) >= 0 and others <= 1 and abs(others + row[largest] - 1) < 1e-9):
-        raise CertificateError(
-            f"the infoset {label!r} has {[*numbers.values()]}; these are not probabilities"
-        )
+    right = min(row) >= 0 and others <= 1 and abs(others + row[largest] - 1) < 1e-9
+    wrong = f"the infoset {label!r} has {[*numbers.values()]}; these are not probabilities"
+    need(right, wrong)
     row[largest] = 1 - others
     return row
 
@@ -377,26 +370,37 @@ class RhodeIslandRules(LimitRules):
         self.deal(RANKS, SUITS)
 
 
+OPTIONS = {
+    "chip": 1,
+    "bets": "",
+    "donk": None,
+    "rake": 0,
+    "rake_cap": 1e9,
+    "dead": "",
+    "add_allin": 1.5,
+}
+OPTIONS |= {"force_allin": 0.15, "merging": 0.1, "add": (), "remove": (), "symmetry": True}
+"""Options of a spot, with their defaults."""
+
+
 class HoldemRules(Cards):
     """A spot of hold'em: two cards each from a range, bets in sizes."""
 
     blinds, cards_of_board, packed, best, symmetry = (0, 0), 5, True, 5, True
     lowest, ranking, words = 0, (0, 40, 24, 23), (("", "check"), ("fold", "call"))
-    chip, bets, raise_sizes, donk, rake, rake_cap, dead = 1, "", "", None, 0, 1e9, ""
-    add_allin, force_allin, merging, add, remove = 1.5, 0.15, 0.1, (), ()
 
     def __init__(self, board, ranges, pot, stacks, raises="", **options):
-        known = (
-            "chip bets donk rake rake_cap dead add_allin force_allin merging add remove symmetry"
-        )
-        need(set(options) <= set(known.split()), f"a spot has no options {sorted(options)}")
-        vars(self).update(options, raise_sizes=raises)
+        more = sorted(name for name in options if name not in OPTIONS)
+        need(not more, f"the rules of this spot have no options {more}")
+        vars(self).update(OPTIONS | options, raise_sizes=raises)
         deck = [rank + suit for rank in RANKS for suit in SUITS]
 
         def cards(text):
             return tuple(deck.index(text[k : k + 2]) for k in range(0, len(text), 2))
 
         self.start, self.dead = cards(board), (*range(4 * self.lowest), *cards(self.dead))
+        known = [*self.start, *self.dead]
+        need(3 <= len(self.start) <= 5 and len({*known}) == len(known), "the board is wrong")
         hands = [[cards(name) for name in weights] for weights in ranges]
         for player in hands:
             right = all(len({*hand} - {*self.start, *self.dead}) == 2 for hand in player)
@@ -404,7 +408,10 @@ class HoldemRules(Cards):
         weights = [[*map(Fraction, player.values())] for player in ranges]
         need(min(map(min, weights)) > 0, "a hand has no weight")
         self.chip = Decimal(str(self.chip))
-        self.pot, self.stack = (int(Decimal(str(chips)) / self.chip) for chips in (pot, stacks))
+        self.pot, self.stack = (Decimal(str(chips)) / self.chip for chips in (pot, stacks))
+        right = self.pot == int(self.pot) > 0 and self.stack == int(self.stack) > 0
+        need(right, "pot and stacks must be multiples of the smallest chip")
+        self.pot, self.stack = int(self.pot), int(self.stack)
         self.added, self.removed = ([line.split() for line in x] for x in (self.add, self.remove))
         self.deal(RANKS, SUITS, hands, weights)
 
@@ -414,11 +421,8 @@ class HoldemRules(Cards):
         return pot / 2 - rake, -rake / 2, -pot / 2
 
     def raises(self, s, top):
-        bet, all_in, word = (
-            top - s.before,
-            self.stack - s.before,
-            "raise" if top > s.before else "bet",
-        )
+        bet, all_in = top - s.before, self.stack - s.before
+        word = "raise" if bet else "bet"
         if bet == all_in:
             return {}
         amounts = self.amounts(s, bet, all_in)
@@ -567,22 +571,16 @@ def prove_hands(game, strategies, labels):
             for card, step in steps.items():
                 same, moved = game.represent(board, card)
                 if same == card:
-                    parts[card] = [moved, passed(step(), reaches)]
+                    parts[card] = passed(step(), reaches)
                     continue
                 for reach, image in zip(reaches, moved, strict=True):
                     need(reach.same(reach[image]), "strategies differ between suits")
-                values = parts[same][1]
-                parts[card] = [
-                    moved,
-                    [(b[k], v[k]) for (b, v), k in zip(values, moved, strict=True)],
-                ]
+                pairs = zip(parts[same], moved, strict=True)
+                parts[card] = [(best[image], value[image]) for (best, value), image in pairs]
+            shares = [array([Fraction(1, count)] * len(names)) for names in game.names]
             return [
-                tuple(
-                    sums([values[player][k] for _, values in parts.values()])
-                    * array([Fraction(1, count)] * len(game.names[player]))
-                    for k in range(2)
-                )
-                for player in range(2)
+                tuple(shares[p] * sums([part[p][k] for part in parts.values()]) for k in range(2))
+                for p in range(2)
             ]
         player, alive, line, after = node
         chances = strategy(line, [*after], game.names[player], alive)
@@ -656,17 +654,12 @@ class GoofspielRules:
         if prize is None:
             if len(prizes) == 1:
                 return self.end(self.play(hands, prizes[0], tuple(h[0] for h in hands), points)[1])
-            drawn = (
-                prizes if self.order == "random" else (max, min)[self.order != "descending"](prizes)
-            )
-            drawn = drawn if self.order == "random" else (drawn,)
-            steps = [
-                (
-                    Fraction(1, len(drawn)),
-                    (hands, tuple(p for p in prizes if p != d), d, (), points, lines),
-                )
-                for d in drawn
-            ]
+            choose = max if self.order == "descending" else min
+            steps = []
+            for drawn in prizes if self.order == "random" else [choose(prizes)]:
+                left = tuple(p for p in prizes if p != drawn)
+                steps.append((hands, left, drawn, (), points, lines))
+            steps = [(Fraction(1, len(steps)), state) for state in steps]
             return ("chance", steps) if len(steps) > 1 else self.node(steps[0][1])
         player = len(bids)
         after = {}
@@ -708,15 +701,16 @@ class TreeRules:
         tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[{}]|[^\s{},]+', text)
         self.tokens, self.at, self.root = [re.sub(r"\\(.)", r"\1", t) for t in tokens], 0, 0
         header = self.take(), self.take(), self.take(), self.take()
-        if header[:3] != ("EFG", "2", "R"):
-            raise CertificateError("the rules are not a text in the format .efg, version 2")
+        need(
+            header[:3] == ("EFG", "2", "R"),
+            "the rules are not a text in the format .efg, version 2",
+        )
         self.players, self.nodes, self.known = len(self.group()), [], {}
         if self.tokens[self.at][:1] == '"':
             self.take()
         self.read()
-        need(
-            self.at == len(self.tokens), f"there is text behind the tree: {self.tokens[self.at :]}"
-        )
+        more = self.tokens[self.at :]
+        need(not more, f"there is text behind the tree: {more}")
 
     def take(self):
         self.at += 1
@@ -747,10 +741,8 @@ class TreeRules:
             _, words = self.described(("c", self.take()))
             need(self.take() == "0", "a node before the end has payoffs")
             chances = list(map(number_of, words[1::2]))
-            need(
-                min(chances) >= 0 and sum(chances) == 1,
-                f"chance has the probabilities {words[1::2]}",
-            )
+            right = min(chances) >= 0 and sum(chances) == 1
+            need(right, f"chance has the probabilities {words[1::2]}")
             self.nodes[number] = "chance", [(chance, self.read()) for chance in chances]
             return number
         player = int(self.take()) - 1
@@ -834,13 +826,16 @@ TREES = {"goofspiel": GoofspielRules, "efg": TreeRules}
 RULES = HANDS | TREES
 
 
+Intervals = dict[str, tuple[Fraction, Fraction]]
+
+
 def digest_of(rows: Any) -> str:
     """Return the SHA-256 of the labels and their texts, sorted."""
     lines = sorted(json.dumps([label, *rows[label]], ensure_ascii=False) for label in rows)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def check(certificate: Any) -> dict[str, tuple[Fraction, Fraction]]:
+def check(certificate: Any) -> Intervals:
     """Return the proven values, best responses and exploitability, as intervals.
 
     Raises:
@@ -862,28 +857,26 @@ def prove(format, game, digest, claims, strategies):
     """Return intervals by the names of the claims."""
     need(format == FORMAT, f"the format is {format!r}, not {FORMAT!r}")
     need(game["name"] in RULES, f"this program does not know the rules of {game['name']!r}")
-    if digest_of({label: row.values() for label, row in strategies.items()}) != digest:
-        raise CertificateError("the strategies are not those of the digest")
+    same = digest_of({label: row.values() for label, row in strategies.items()}) == digest
+    need(same, "the strategies are not those of the digest")
     labels, method = {}, prove_hands if game["name"] in HANDS else prove_tree
     values, best = method(RULES[game["name"]](**game["parameters"]), strategies, labels)
-    if more := set(strategies) - set(labels):
-        raise CertificateError(f"the game has no infoset {min(more)!r}")
-    if digest_of(labels) != game["digest"]:
-        raise CertificateError("the infosets and actions are not those of the game's digest")
+    more = sorted(set(strategies) - set(labels))
+    need(not more, f"the game has no infoset {more[0]!r}" if more else "")
+    same = digest_of(labels) == game["digest"]
+    need(same, "the infosets and actions are not those of the game's digest")
     gains = [(b[0] - v[1], b[1] - v[0]) for b, v in zip(best, values, strict=True)]
     proven = {"exploitability": tuple(sum(ends) / len(gains) for ends in zip(*gains, strict=True))}
     for player, ends in enumerate(values):
         proven |= {f"value {player}": ends, f"best response {player}": best[player]}
-    if set(claims) != set(proven):
-        raise CertificateError(f"the claims must be about {', '.join(proven)}")
+    need(set(claims) == set(proven), f"the claims must be about {', '.join(proven)}")
     return proven
 
 
 def entries_of(pairs):
     """Return the entries of a JSON object, whose names must differ."""
-    need(
-        len(dict(pairs)) == len(pairs), f"two entries have one name: {[name for name, _ in pairs]}"
-    )
+    names = [name for name, _ in pairs]
+    need(len(set(names)) == len(names), f"two entries have one name: {names}")
     return dict(pairs)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from copy import deepcopy
 from fractions import Fraction
@@ -20,10 +21,30 @@ from support.random_games import random_game
 from tensorcfr import Solution, compile_game, evaluate, solve
 from tensorcfr.formats import checker
 from tensorcfr.formats.checker import CertificateError, check
+from tensorcfr.games.holdem import Holdem
+from tensorcfr.games.short_deck import ShortDeck
 
 PROGRAM = Path(checker.__file__)
 Content = dict[str, Any]
+Forge = Callable[[Content], Any]
 
+RIVER: dict[str, Any] = {
+    "board": "Td9d6hQd3c",
+    "ranges": ("AA:0.5,KdKc,JdTc,2c2h", "QQ,8h8s,AdJc,3d3s@30"),
+    "pot": 100,
+    "stacks": 150,
+    "bets": "50%,a",
+    "raises": "min,2.5x",
+}
+TURN: dict[str, Any] = {
+    "board": "Td9d6hQd",
+    "ranges": ("AA,JdTd", "QsQh,8h8s"),
+    "pot": 60,
+    "stacks": 470,
+    "bets": {"turn": "60%", "river": {"oop": "e", "ip": "75%"}},
+    "raises": "3x",
+    "donk": {"river": "20c"},
+}
 SOLVED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "kuhn": ("kuhn", {}, {}),
     "five cards": ("kuhn", {"cards": 5}, {"algorithm": "cfr"}),
@@ -57,6 +78,24 @@ SOLVED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "matrix": ("biased_rock_paper_scissors", {}, {}),
     "general sum": ("prisoners_dilemma", {}, {"algorithm": "cfr"}),
     "outcomes sampled": ("kuhn", {}, {"algorithm": "outcome_sampling", "seed": 1}),
+    "river": ("holdem", RIVER, {}),
+    "river, float32": ("holdem", RIVER, {"precision": "float32"}),
+    "river, 16 bits": ("holdem", RIVER, {"algorithm": "dcfr", "precision": "int16"}),
+    "river, not merged": ("holdem", RIVER | {"symmetry": False}, {}),
+    "river, rake and dead cards": (
+        "holdem",
+        RIVER | {"rake": 0.05, "rake_cap": 7.5, "dead": "2c 2d", "chip": 0.5, "stacks": 150.5},
+        {},
+    ),
+    "river, lines by hand": (
+        "holdem",
+        RIVER | {"add": ("check bet75",), "remove": ("bet50",), "merging": 0, "add_allin": 0},
+        {},
+    ),
+    "short deck": ("short_deck", RIVER | {"board": "Td9d6hQd"}, {}),
+    "turn": ("holdem", TURN, {"precision": "float32"}),
+    "turn, not merged": ("holdem", TURN | {"symmetry": False, "board": "2s7s7dQs"}, {}),
+    "rhode_island": ("rhode_island", {"raises": (1, 0, 0)}, {"precision": "int16"}),
 }
 
 
@@ -203,7 +242,54 @@ def cut(content: Content) -> None:
     content["game"]["parameters"]["text"] = content["game"]["parameters"]["text"][:-40]
 
 
-FORGED: dict[str, tuple[str, Callable[[Content], Any], str]] = {
+def column(change: Callable[[np.ndarray], None], line: str = "", *, sign: bool = True) -> Forge:
+    """Forge the probabilities of all hands at a public node, an array (actions, hands)."""
+
+    def forge(content: Content) -> None:
+        texts = content["strategies"][line]
+        table = np.array([np.frombuffer(b64decode(text)) for text in texts.values()])
+        change(table)
+        for action, numbers in zip(texts, table, strict=True):
+            texts[action] = b64encode(numbers.tobytes()).decode()
+        if sign:
+            signed(content)
+
+    return forge
+
+
+def entry(number: float) -> Forge:
+    return column(lambda table: table.__setitem__((0, 0), number))
+
+
+def last_digits(table: np.ndarray) -> None:
+    table[:, 0] += np.array([1e-12, -1e-12, *[0] * (len(table) - 2)])
+
+
+def texts(change: Callable[[str], str]) -> Forge:
+    def forge(content: Content) -> None:
+        row = content["strategies"][" check"]
+        row["check"] = change(row["check"])
+        signed(content)
+
+    return forge
+
+
+def options(**entries: Any) -> Forge:
+    return lambda content: content["game"]["parameters"].update(entries)
+
+
+def hands(player: int, change: Callable[[dict[str, float]], Any]) -> Forge:
+    return lambda content: change(content["game"]["parameters"]["ranges"][player])
+
+
+def exchanged(content: Content) -> None:
+    strategies = content["strategies"]
+    first, second = (line for line in strategies if [*strategies[line]] == ["fold", "call"][:2])
+    strategies[first], strategies[second] = strategies[second], strategies[first]
+    signed(content)
+
+
+FORGED: dict[str, tuple[str, Forge, str]] = {
     "a probability in its 12th digit": ("kuhn", digits, "not those of the digest"),
     "labels swapped": ("kuhn", swapped, "is claimed to be from"),
     "an infoset is missing": ("kuhn", missing, "'Kpb' must have the actions .*, not \\[\\]"),
@@ -246,6 +332,73 @@ FORGED: dict[str, tuple[str, Callable[[Content], Any], str]] = {
     ),
     "another version": ("kuhn", lambda content: content.update(format="2"), "the format is '2'"),
     "an entry too many": ("kuhn", lambda content: content.update(x=1), "damaged: TypeError"),
+    # Forged rivers.
+    "river: another digit": (
+        *("river", column(last_digits, sign=False)),
+        "not those of the digest",
+    ),
+    "river: hands swapped": (
+        *("river", column(lambda table: table.__setitem__(slice(None), table[:, ::-1].copy()))),
+        "is claimed to be",
+    ),
+    "river: lines swapped": ("river", exchanged, "is claimed to be"),
+    "river: a line is missing": (
+        *("river", lambda content: signed(content | {"x": content["strategies"].pop(" check")})),
+        "' check' must have the actions",
+    ),
+    "river: a line too many": (
+        "river",
+        lambda content: (
+            content["strategies"].update({" bet7": content["strategies"][""]}) or signed(content)
+        ),
+        "the game has no infoset ' bet7'",
+    ),
+    "river: a better value": ("river", better("value 1", 1e-8), "value 1 is claimed to be"),
+    "river: less exploitability": (
+        *("river", better("exploitability", -1e-8)),
+        "exploitability is claimed",
+    ),
+    "river: a better response": ("river", better("best response 0", 1e-8), "best response 0 is"),
+    "river: a negative probability": ("river", entry(-0.1), "numbers that are not probabilities"),
+    "river: no number": ("river", entry(np.nan), "numbers that are not probabilities"),
+    "river: an infinite number": ("river", entry(np.inf), "numbers that are not probabilities"),
+    "river: probabilities above 1": (
+        *("river", column(lambda table: table.__iadd__(0.5))),
+        "numbers that are not probabilities",
+    ),
+    "river: a hand too few": ("river", texts(lambda text: text[:-12] + "="), "damaged"),
+    "river: another alphabet": ("river", texts(lambda text: "*" + text[1:]), "damaged"),
+    "river: another board": ("river", options(board="Td9d6hQd4c"), "is claimed to be"),
+    "river: a shorter board": ("river", options(board="Td9d6hQd"), "must have|no infoset"),
+    "river: a fraction of a chip": ("river", options(pot=100.5), "multiples of the smallest chip"),
+    "river: a card twice": ("river", options(board="TdTd6hQd3c"), "the board is wrong"),
+    "river: another pot": ("river", options(pot=101), "is claimed to be|must have"),
+    "river: other chips": ("river", options(stacks=151), "is claimed to be|must have"),
+    "river: other sizes": ("river", options(bets="60%,a"), "must have the actions"),
+    "river: no rake": ("river", options(rake=0.01), "is claimed to be"),
+    "river: an option that is unknown": (
+        "river",
+        options(folded="AA"),
+        "no options \\['folded'\\]",
+    ),
+    "river: another weight": (
+        *("river", hands(0, lambda known: known.update(AsAh=0.25))),
+        "is claimed to be",
+    ),
+    "river: a weight of 0": ("river", hands(0, lambda known: known.update(AsAh=0)), "no weight"),
+    "river: a hand twice": (
+        *("river", hands(0, lambda known: known.update(AhAs=known.pop("KdKc")))),
+        "cannot be dealt",
+    ),
+    "river: a hand of the board": (
+        *("river", hands(0, lambda known: known.update(QdAs=known.pop("KdKc")))),
+        "cannot be dealt",
+    ),
+    "river: a dead card": ("river", options(dead="AsAh"), "cannot be dealt"),
+    "turn: suits that differ": (
+        *("turn, not merged", options(symmetry=True)),
+        "differ between suits|the game has no infoset",
+    ),
 }
 
 
@@ -329,8 +482,84 @@ def test_rules_under_the_name_of_others(tmp_path: Path) -> None:
         assert content["game"]["name"] == "efg"
 
 
-def test_a_game_that_is_too_large(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["river", "river, rake and dead cards", "turn, not merged"])
+def test_spots_are_proven_as_trees_too(name: str, tmp_path: Path) -> None:
+    """The tree has every pair of hands and every board, and no rules of the checker."""
+    solution = solved(name)
+    flat = solution.game.flat()
+    from tensorcfr.solvers.certificate import certificate_of
+
+    tree = certificate_of(solution.policy.moved_to(flat))
+    assert tree["game"]["name"] == "efg"
+    exact, proven = check(tree), check(certificate(name))
+    size = float(np.ptp(solution.game.utilities))
+    for key, (low, high) in proven.items():
+        assert low - 1e-13 * size <= exact[key][0] <= high + 1e-13 * size
+
+
+@pytest.mark.parametrize("name", ["holdem", "short_deck"])
+def test_the_checker_ranks_hands_as_the_library(name: str) -> None:
+    """All pairs of 2,400 hands compare alike; small decks have all categories."""
+    library = {"holdem": Holdem, "short_deck": ShortDeck}[name]
+    rules = object.__new__(checker.RULES[name])
+    rules.suits, rng, known, strengths = 4, np.random.default_rng(1), [], []
+    for deal in range(80):
+        low = int(rng.integers(4, 8)) if name == "short_deck" or deal % 2 else 0
+        ranks = [*range(low, 13)] if deal % 4 else [*range(low, low + 5), 12]
+        dealt = rng.permutation([4 * rank + suit for rank in set(ranks) for suit in range(4)])
+        board = dealt[: 3 + deal % 3]
+        hands = rng.choice(dealt[len(board) :], (60, 2))
+        hands = hands[hands[:, 0] != hands[:, 1]][:30]
+        known.append(library.strength(object.__new__(library), (*board.tolist(),), hands))
+        boards = np.tile(board, (len(hands), 1))
+        strengths.append(rules.strength(np.hstack([hands, boards])))
+    signs = [np.sign(x[:, None] - x) for x in (np.concatenate(known), np.concatenate(strengths))]
+    assert np.array_equal(*signs)
+    assert len(set(np.concatenate(strengths) >> 35)) == 9
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(20))
+def test_betting_of_random_spots(seed: int) -> None:
+    """A certificate is refused if the checker's betting has other lines or other payoffs."""
+    from tensorcfr.solvers.certificate import certificate_of
+
+    rng = np.random.default_rng(seed)
+
+    def sizes(*words: str) -> str:
+        return ",".join(rng.choice(words, rng.integers(0, 4)).tolist())
+
+    bets = "33%", "75", "pot", "e", "2e", "3e150%", "20c", "a", "130%"
+    spot = {
+        "board": rng.choice(["Td9d6hQd3c", "Td9d6hQd"]).item(),
+        "ranges": ("AhAs", "8h8s,KdKc"),
+        "pot": int(rng.integers(1, 100)) / 2,
+        "stacks": int(rng.integers(1, 1000)) / 2,
+        "chip": 0.5,
+        "bets": {"turn": sizes(*bets), "river": {"oop": sizes(*bets), "ip": sizes(*bets)}},
+        "raises": sizes(*bets, "min", "2.5x", "4x2r", "60%1r"),
+        "donk": rng.choice([None, sizes(*bets)]),
+        "add_allin": float(rng.choice([0, 1.5, 10])),
+        "force_allin": float(rng.choice([0, 0.15, 0.5])),
+        "merging": float(rng.choice([0, 0.1, 0.5])),
+        "rake": 0.05,
+        "rake_cap": 3,
+    }
+    check(certificate_of(solve(compile_game("holdem", **spot), "cfr+", iters=2).policy))
+
+
+@pytest.mark.parametrize(
+    ("game", "options", "reason"),
+    [
+        ("omaha", {"ranges": ("AhAs5h5s", "KdKc5c5d")}, "lacks the rules of this game; it knows"),
+        ("holdem", {"folded": ("AA",)}, "the checker lacks 'folded'"),
+        ("holdem", {"payouts": (3, 2)}, "the checker lacks"),
+    ],
+)
+def test_spots_without_a_certificate(
+    game: str, options: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
     spot = {"board": "Td9d6hQd3c", "ranges": ("AhAs,KdKc", "QsQh,8h8s"), "pot": 100, "stacks": 150}
-    solution = solve(compile_game("holdem", **spot), iters=2)
-    with pytest.raises(ValueError, match="a certificate of rules that the checker lacks"):
+    solution = solve(compile_game(game, **spot | options), iters=2)
+    with pytest.raises(ValueError, match=reason):
         solution.certify(tmp_path / "a")
