@@ -223,15 +223,14 @@ class Cards:
         the sum below is 17 for four of a kind, 13 for a full house, 11, 9, 7 and 5.
         """
         size, rank = cards.shape[1], cards // self.suits
-        lowest, *categories = self.ranking or (0,)
-        wheel = np.sort(rank) == [*range(lowest, lowest + size - 1), 12]
-        rank = np.where(wheel.all(axis=1)[:, None] & (rank == 12), -1, rank)
+        if has_straights := self.ranking is not None and size == self.best:
+            lowest, *categories = self.ranking
+            wheel = (np.sort(rank) == [*range(lowest, lowest + size - 1), 12]).all(axis=1)
+            rank = np.where(wheel[:, None] & (rank == 12), -1, rank)
         count = (rank[:, :, None] == rank[:, None, :]).sum(axis=2)
         category = 2 * count.sum(axis=1)
-        if self.ranking and size == self.best:
-            straight = (category == 2 * size) & (np.ptp(rank, axis=1) == size - 1) | wheel.all(
-                axis=1
-            )
+        if has_straights:
+            straight = (category == 2 * size) & (np.ptp(rank, axis=1) == size - 1) | wheel
             flush = np.ptp(cards % self.suits, axis=1) == 0
             category = np.select([straight & flush, flush, straight], categories, category)
         keys = np.sort(count * 16 + rank + 1)
