@@ -63,7 +63,8 @@ def _of_cards(policy: Policy) -> dict[str, Any]:
     """Return the certificate of a card game, with strategies by public node."""
     nodes: Any = policy.game.nodes
     name, parameters = _card_parameters(policy.game)
-    rules = checker.RULES[name](**parameters)
+    known: Any = checker.RULES[name]
+    rules = known(**parameters)
     content = {"claims": _claims_of(policy, None), "strategies": _columns_of(policy, nodes, rules)}
     try:
         return _proven(content, name, parameters)
@@ -77,20 +78,20 @@ def _card_parameters(game: Any) -> tuple[str, dict[str, Any]]:
     Raises:
         ValueError: The checker does not cover the game, or an option of it.
     """
-    rules = game.nodes.rules
+    rules: Any = game.nodes.rules
+    kind = type(rules)
     parameters: dict[str, Any] = {} if game.recipe.symmetry else {"symmetry": False}
-    if type(rules) is RhodeIsland:
+    if kind is RhodeIsland:
         return "rhode_island", parameters | {"raises": list(rules.betting.max_raises)}
-    if type(rules) not in (Holdem, ShortDeck):
+    if kind not in (Holdem, ShortDeck):
         known = ", ".join(checker.RULES)
         raise ValueError(
             f"a certificate of {game.name}: the checker lacks the rules of this game; it knows "
             f"{known}, and flat games"
         )
     options = dict(rules.options)
-    for option in ("folded", "payouts"):
-        if options.pop(option, None):
-            raise ValueError(f"a certificate of {game.name}: the checker lacks {option!r}")
+    if options.pop("folded", None):
+        raise ValueError(f"a certificate of {game.name}: the checker lacks 'folded'")
     options.pop("big_blind", None)
     # Ranges are written hand by hand, without hands that cannot be dealt.
     options["ranges"] = [

@@ -577,7 +577,7 @@ def test_betting_of_random_spots(seed: int) -> None:
     [
         ("omaha", {"ranges": ("AhAs5h5s", "KdKc5c5d")}, "lacks the rules of this game; it knows"),
         ("holdem", {"folded": ("AA",)}, "the checker lacks 'folded'"),
-        ("holdem", {"payouts": (3, 2)}, "the checker lacks"),
+        ("holdem", {"payouts": (3, 2)}, "lacks the rules of this game"),
     ],
 )
 def test_spots_without_a_certificate(
