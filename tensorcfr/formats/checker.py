@@ -140,8 +140,8 @@ def row_of(strategies, label, actions, number=Fraction):
 
 # Games of private hands.  ``names[player]`` are the names of the hands, and ``weights[player]``
 # their weights.  ``apart`` has a row for each hand of player 0 and a column for each hand of
-# player 1, and is true if both can be dealt; then the probability is in proportion to the product
-# of the weights.  ``root()`` is a node, and so is the result of each function in a node.  A node is
+# player 1.  It is true if both can be dealt, with a probability in proportion to the product of
+# the weights.  ``root()`` is a node, and so is the result of each function in a node.  A node is
 #
 # ("act", player, hands that the player can have, label without the hand, {action: function}),
 #
@@ -219,8 +219,8 @@ class Cards:
     def rate(self, cards):
         """Return the strengths of rows of cards.
 
-        Equal ranks count first: there are 2 of them in a pair with itself and each other card, so
-        the sum below is 17 for four of a kind, 13 for a full house, 11, 9, 7 and 5.
+        Each card counts the cards of its rank.  The sum is 17 for four of a kind, 13 for a full
+        house, 11 for three of a kind, then 9, 7 and 5.
         """
         size, rank = cards.shape[1], cards // self.suits
         if has_straights := self.ranking is not None and size == self.best:

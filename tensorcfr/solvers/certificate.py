@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._util.specs import parse_spec
+from ..compilers import compile_game
 from ..evaluation import evaluate
 from ..evaluation.exact import ExactEquilibrium
 from ..formats import checker
@@ -44,19 +45,31 @@ def certificate_of(policy: Policy, exact: ExactEquilibrium | None = None) -> dic
         for label, row in _numbers_of(policy, exact).items()
     }
     content = {"claims": _claims_of(policy, exact), "strategies": strategies}
-    try:
-        name, parameters = parse_spec(game.name)
-        if name in checker.RULES:
-            return _proven(content, name, parameters)
-    except (ValueError, checker.CertificateError):
-        # A game of the user may have any name, also that of another game, and a built-in game
-        # options that the checker lacks.  The tree is proven in its place.
-        pass
+    # A game of the user may have any name, also that of another game, and a built-in game options
+    # that the checker lacks.  The tree is proven in its place.
+    if rules := _known_rules(game.name):
+        try:
+            return _proven(content, *rules)
+        except checker.CertificateError as error:
+            # A proof of the tree would hide that the checker and the library have other rules.
+            if compile_game(game.name).digest == game.digest:
+                raise ValueError(f"{game.name}: {error}") from error
     flat = require_flat(game, "a certificate of rules that the checker lacks")
     try:
         return _proven(content, "efg", {"text": "".join(efg_lines(flat))})
     except checker.CertificateError as error:
         raise ValueError(f"{game.name}: {error}") from error
+
+
+def _known_rules(spec: str) -> tuple[str, dict[str, Any]] | None:
+    """Return the name and the parameters of a game; None if the checker lacks its rules."""
+    try:
+        name, parameters = parse_spec(spec)
+        known: Any = checker.RULES[name]
+        known(**parameters)
+    except (ValueError, LookupError, TypeError, checker.CertificateError):
+        return None
+    return name, parameters
 
 
 def _of_cards(policy: Policy) -> dict[str, Any]:

@@ -491,6 +491,15 @@ def test_entries_of_one_name(tmp_path: Path) -> None:
     assert "refused: two entries have one name" in run(path).stderr
 
 
+def test_no_proof_of_the_tree_hides_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the checker's rules, the king of thirteen cards was the lowest card."""
+    from tensorcfr.solvers.certificate import certificate_of
+
+    monkeypatch.setattr(checker.KuhnRules, "strength", lambda self, cards: cards[:, 0] % 2)
+    with pytest.raises(ValueError, match=r"kuhn: \S+ is claimed to be"):
+        certificate_of(solved("kuhn").policy)
+
+
 def test_rules_under_the_name_of_others(tmp_path: Path) -> None:
     """A game of the user with the name of a built-in one is proven as the tree that it is."""
     game = compile_game("biased_rock_paper_scissors")
