@@ -43,6 +43,7 @@ PROGRAMS = (
     "cards.js",
     "curve.js",
     "locks.js",
+    "worth.js",
     "node.js",
     "form.js",
     "iterations.js",
@@ -127,7 +128,7 @@ def save_html(
         The path.
 
     Raises:
-        ValueError: The solutions are of different games, or the line does not exist.
+        ValueError: The solutions are of games with different infosets, or the line does not exist.
     """
     session = Session(solution, second)
     top = session.nodes.place(line) if line.strip() else session.nodes.root
