@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .chunked_game import ChunkedGame
@@ -14,8 +16,8 @@ TRUNK = ("player_sequences", "bucket_sequence", "bucket_actions", "infoset_paren
 def have_same_numbers(game: CompiledGame, other_game: CompiledGame) -> bool:
     """Return whether two games have the same infosets and actions at the same numbers.
 
-    Their payoffs may differ. Of two games in chunks, all arrays of whole numbers must be equal, so
-    False does not mean that their infosets differ.
+    Their payoffs may differ. False does not mean that the infosets differ, if the games have public
+    nodes of another kind than games of cards.
     """
     if game is other_game:
         return True
@@ -37,13 +39,26 @@ def have_same_numbers(game: CompiledGame, other_game: CompiledGame) -> bool:
 
 
 def _have_same_structure(game: ChunkedGame, other_game: ChunkedGame) -> bool:
-    """Return whether hands, steps and all arrays of whole numbers are equal."""
+    """Return whether hands, steps and the numbers of infosets are equal."""
     nodes, other_nodes = game.nodes, other_game.nodes
     if nodes.hands != other_nodes.hands or nodes.wording() != other_nodes.wording():
         return False
-    arrays, other_arrays = game.arrays(), other_game.arrays()
-    # Arrays of real numbers have payoffs and weights of hands.
-    return arrays.keys() == other_arrays.keys() and all(
-        array.dtype.kind == "f" or np.array_equal(array, other_arrays[name])
-        for name, array in arrays.items()
-    )
+    numbering, other_numbering = nodes.numbering(), other_nodes.numbering()
+    if numbering is None or other_numbering is None:
+        # Arrays of real numbers have payoffs and weights of hands.
+        numbering, other_numbering = (
+            [(name, array) for name, array in one.arrays().items() if array.dtype.kind != "f"]
+            for one in (game, other_game)
+        )
+    return _are_equal(numbering, other_numbering)
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Return whether two arrays, or nested sequences of arrays, are equal."""
+    if isinstance(one, (tuple, list)):
+        return (
+            isinstance(other, (tuple, list))
+            and len(one) == len(other)
+            and all(map(_are_equal, one, other))
+        )
+    return bool(np.array_equal(one, other))
