@@ -90,9 +90,12 @@ def test_strategies_in_a_game_with_other_utilities(pair: Any) -> None:
     np.testing.assert_array_equal(back.policy.probabilities, chips.policy.probabilities)
     assert back.value == pytest.approx(chips.value, abs=1e-12)
     assert restate(chips, chips.game) is chips
-    for other in (TURN | {"bets": "50%"}, TURN | {"ranges": ("AA,KK,AQs", "QJs,88")}):
+    ranges = ("AA,KK,AQs", "QJs,88")
+    # Other lines, other hands, and hands that are not merged.
+    others: list[dict[str, Any]] = [{"bets": "50%"}, {"ranges": ranges}, {"symmetry": False}]
+    for other in others:
         with pytest.raises(ValueError, match="differ in more than utilities"):
-            restate(chips, compile_game("holdem", **other))
+            restate(chips, compile_game("holdem", **TURN | other))
 
 
 @pytest.mark.parametrize("cut", [False, "auto"])
