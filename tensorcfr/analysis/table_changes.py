@@ -92,9 +92,9 @@ def table_change(
         ValueError: The tables have different lines, boards, hands or actions.
     """
     for name in ("line", "board", "player", "actions", "hands"):
-        one, other = getattr(first, name), getattr(second, name)
-        if one != other:
+        before, after = getattr(first, name), getattr(second, name)
+        if before != after:
             raise ValueError(
-                f"second has another {name} than first: {brief(other)}, not {brief(one)}"
+                f"second has another {name} than first: {brief(after)}, not {brief(before)}"
             )
     return TableChange(first, second)

@@ -47,18 +47,18 @@ def _have_same_structure(game: ChunkedGame, other_game: ChunkedGame) -> bool:
     if numbering is None or other_numbering is None:
         # Arrays of real numbers have payoffs and weights of hands.
         numbering, other_numbering = (
-            [(name, array) for name, array in one.arrays().items() if array.dtype.kind != "f"]
-            for one in (game, other_game)
+            [(name, array) for name, array in chunked.arrays().items() if array.dtype.kind != "f"]
+            for chunked in (game, other_game)
         )
     return _are_equal(numbering, other_numbering)
 
 
-def _are_equal(one: Any, other: Any) -> bool:
+def _are_equal(first: Any, second: Any) -> bool:
     """Return whether two arrays, or nested sequences of arrays, are equal."""
-    if isinstance(one, (tuple, list)):
+    if isinstance(first, (tuple, list)):
         return (
-            isinstance(other, (tuple, list))
-            and len(one) == len(other)
-            and all(map(_are_equal, one, other))
+            isinstance(second, (tuple, list))
+            and len(first) == len(second)
+            and all(map(_are_equal, first, second))
         )
-    return bool(np.array_equal(one, other))
+    return bool(np.array_equal(first, second))

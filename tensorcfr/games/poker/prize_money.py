@@ -345,8 +345,8 @@ def _bounties_by_sets(chips: np.ndarray, heads: np.ndarray, cash: float) -> np.n
     has_first_places, _ = draws.first_places([0.0] * players)
     # growth[set] is the expected growth of every bounty of the players who are left, given that
     # this set is left: all of them are equally likely to have eliminated each other player.
-    # paid[set] is paid to each player of a set, times the probability of the set.
-    growth, paid, equities = np.zeros(1 << players), np.zeros(1 << players), np.zeros(players)
+    growth, equities = np.zeros(1 << players), np.zeros(players)
+    paid = np.zeros(1 << players)  # To each player of a set, times the probability of the set.
     for left in range(players - 1, 0, -1):
         for player in range(players):
             # Given that the set is left, the player is the last one who was eliminated.
