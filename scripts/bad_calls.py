@@ -219,6 +219,9 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     prizes = {"payouts": (50, 30), "others": (100,)}
     hand = tensorcfr.solve(tensorcfr.compile_game("holdem", **river, **prizes), iters=1)
     yield "prize_table", analysis.prize_table, {"solution": hand}
+    yield "restate", analysis.restate, {"solution": spot, "game": spot.game}
+    hands = analysis.SolvedSpot(spot).table()
+    yield "table_change", analysis.table_change, {"first": hands, "second": hands}
     yield "depth_chart", analysis.depth_chart, {"depths": (3,), "iters": 1}
     stacks = {"stacks": (3, 2), "payouts": (2, 1)}
     yield "icm", tournaments.icm, stacks

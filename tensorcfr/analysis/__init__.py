@@ -15,12 +15,14 @@ from .hand_tables import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .iteration_events import IterationEvents, iteration_events
 from .luck import AdjustedPlays, aivat
+from .other_utilities import restate
 from .policy_values import Exactness, Values, best_responses, values
 from .prize_tables import PrizeTable, prize_table
 from .reached_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
 from .regret_bounds import RegretPoint, regrets
 from .responses import RobustResponses, robust_responses
 from .simulation import Plays, simulate
+from .table_changes import TableChange, table_change
 from .walkthroughs import Walkthrough, walkthrough
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "Runouts",
     "SampledValues",
     "SolvedSpot",
+    "TableChange",
     "Values",
     "Walkthrough",
     "aivat",
@@ -63,10 +66,12 @@ __all__ = [
     "local_best_response",
     "prize_table",
     "regrets",
+    "restate",
     "robust_responses",
     "sampled_values",
     "simulate",
     "solve_boards",
+    "table_change",
     "values",
     "walkthrough",
 ]

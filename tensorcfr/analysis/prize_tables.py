@@ -12,9 +12,10 @@ import numpy as np
 from .._util.argument_checks import Text, Where, checked
 from ..compilers import compile_game
 from ..games.tournaments import Tournament
-from ..model.policy import Policy
+from ..model.compiled_game import CompiledGame
 from ..solvers.solution import Solution
 from .hand_tables import LONGEST_LINE, HandTable, SolvedSpot
+from .other_utilities import policy_in
 from .table_files import save_rows
 
 
@@ -59,13 +60,20 @@ def prize_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = "
         ValueError: There is no such line, or nobody acts there.
     """
     in_prizes = SolvedSpot(solution)
-    rules, game = in_prizes.rules, in_prizes.game
+    game = chip_game(in_prizes.game)
+    policy = policy_in(game, solution.policy)
+    in_chips = SolvedSpot(replace(solution, game=game, policy=policy, state=None))
+    return PrizeTable(in_prizes.table(line), in_chips.table(line).values)
+
+
+def chip_game(game: CompiledGame) -> CompiledGame:
+    """Return the game whose utilities are the chips of a hand of a tournament.
+
+    Raises:
+        TypeError: The game is not a hand of a tournament.
+    """
+    rules = getattr(game.nodes, "rules", None)
     if not isinstance(rules, Tournament):
         raise TypeError(f"{game.name} is not a hand of a tournament: give payouts= to compile_game")
-    # The betting is the same, so strategies have the same numbers in both games.
-    recipe = game.recipe
-    assert recipe is not None  # Tables of hands are for games in chunks.
-    chip_game = compile_game(rules.chip_rules, cut=recipe.cut, symmetry=recipe.symmetry)
-    policy = Policy(chip_game, np.array(solution.policy.probabilities))
-    in_chips = SolvedSpot(replace(solution, game=chip_game, policy=policy, state=None))
-    return PrizeTable(in_prizes.table(line), in_chips.table(line).values)
+    assert game.recipe is not None  # Only flat games have none, and their nodes have no rules.
+    return compile_game(rules.chip_rules, cut=game.recipe.cut, symmetry=game.recipe.symmetry)

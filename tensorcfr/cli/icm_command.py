@@ -7,12 +7,12 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from .._util.number_lists import read_numbers
 from ..games.tournaments import bounty_equities, risk
 from ..games.tournaments import icm as expected_prizes
 from .console import errors_in_one_line, plain_console
 from .json_output import Json, print_json
 from .report import print_line
-from .spot_options import read_numbers
 
 
 @errors_in_one_line()
@@ -38,9 +38,9 @@ def icm(
     player of the column, divided by the gain of winning it.
     """
     chips, prizes = read_numbers("stacks", stacks), read_numbers("--payouts", payouts)
-    heads = None if bounties is None else read_numbers("--bounties", bounties)
-    equities, pressure = expected_prizes(chips, prizes), risk(chips, prizes)
-    expected = None if heads is None else bounty_equities(chips, heads)
+    heads = () if bounties is None else read_numbers("--bounties", bounties)
+    equities, pressure = expected_prizes(chips, prizes), risk(chips, prizes, heads)
+    expected = bounty_equities(chips, heads) if heads else None
     if as_json:
         print_json(
             {

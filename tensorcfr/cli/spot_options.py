@@ -13,6 +13,7 @@ from ..formats import read_spot_options
 from ..formats.other_spots import ENDINGS
 from ..games import SPOTS, make_spot
 from ..games.poker.spot import PLAYERS, Spot
+from ..games.tournaments import read_amounts
 
 GivenSpot = Mapping[str, Any]
 """Options of a spot that are given on the command line, as arguments of the game."""
@@ -119,11 +120,7 @@ class SpotOptions:
             "remove": tuple(self.remove) if self.remove else None,
             "folded": tuple(self.folded) if self.folded else None,
         }
-        for name in ("stacks", "payouts", "others", "bounties"):
-            if options[name] is not None:
-                options[name] = read_numbers(f"--{name}", options[name])
-        if self.stacks is not None and len(options["stacks"]) == 1:
-            options["stacks"] = options["stacks"][0]
+        options = read_amounts(options, "--")
         return {
             name: value
             for name, value in options.items()
@@ -152,22 +149,6 @@ def spot_of(spot: Path | None, overrides: GivenSpot) -> Spot:
     if missing:
         raise ValueError(f"the spot needs {', '.join(missing)}, or a file with them")
     return make_spot(**options)
-
-
-def read_numbers(option: str, text: str) -> tuple[float, ...]:
-    """Return the numbers of a text, ``"50,30,20"``.
-
-    Raises:
-        ValueError: A part is not a number; names the option and the part.
-    """
-    numbers = []
-    # Files of settings hold lists, which arrive with brackets.
-    for part in text.strip("[]() ").split(","):
-        try:
-            numbers.append(float(part))
-        except ValueError:
-            raise ValueError(f"{option} {text!r}: {part.strip()!r} is not a number") from None
-    return tuple(int(number) if number.is_integer() else number for number in numbers)
 
 
 def _sizes(option: str, texts: list[str] | None) -> Any:

@@ -29,7 +29,9 @@ def view(
     second_file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[OTHER]", help="Another solution of the same game, for comparison."
+            metavar="[OTHER]",
+            help="Another solution of the same game, or of one that differs in utilities only, for "
+            "comparison.",
         ),
     ] = None,
     html: Annotated[

@@ -31,12 +31,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.argument_checks import Kind, Number, Several, brief, checked
+from .._util.number_lists import read_numbers
 from ..rules import CardGame, Deal, Decision, Defaults, Fold, Runout, Showdown, StateRows
 from .poker.prize_money import (
     AMOUNTS,
-    CASH,
     MOST_AMOUNT,
     Amounts,
+    PrizeMoney,
     Risk,
     bounty_equities,
     icm,
@@ -58,35 +59,6 @@ OTHERS = Several(Number(above=0, most=MOST_AMOUNT))
 Utility = Callable[[tuple[float, ...]], Sequence[float]]
 """Function from the stacks of all players after a hand to utilities.  The first two stacks and the
 first two utilities are those of the players in the hand; other utilities are ignored."""
-
-
-class PrizeMoney:
-    """Expected prize money as a function of the stacks after a hand between players 0 and 1.
-
-    Args:
-        payouts: Prizes from the first place down, as for :func:`icm`.
-        bounties: Bounty on each player before the hand; none without bounties.
-    """
-
-    def __init__(self, payouts: Sequence[float], bounties: Sequence[float] = ()) -> None:
-        self.payouts, self.bounties = tuple(payouts), tuple(bounties)
-
-    def __call__(self, stacks: tuple[float, ...]) -> np.ndarray:
-        """Return the expected prize money of each player, float64 (players,)."""
-        equities = icm(stacks, self.payouts)
-        if not self.bounties:
-            return equities
-        bounties, paid = list(self.bounties), np.zeros(len(stacks))
-        for player in range(2):
-            if stacks[player] == 0.0 < stacks[1 - player]:
-                paid[1 - player] = CASH * bounties[player]
-                bounties[1 - player] += (1.0 - CASH) * bounties[player]
-        total: np.ndarray = equities + paid + bounty_equities(stacks, bounties)
-        return total
-
-    def pool(self, players: int) -> float:
-        """Return the sum of all prizes and bounties that some players can still win."""
-        return float(sum(self.payouts[:players]) + sum(self.bounties))
 
 
 class Tournament(CardGame):
@@ -153,6 +125,22 @@ class Tournament(CardGame):
         else:
             target = None
         self.defaults = Defaults(rules.defaults.precision, target, units, ALGORITHM)
+
+    @property
+    def prizes_before(self) -> tuple[float, ...] | None:
+        """Expected prize money of all players for :attr:`stacks_before`, the players in the hand
+        first; None if the utility is another function."""
+        if not isinstance(self._utility, PrizeMoney):
+            return None
+        return tuple(self._utility(self.stacks_before).tolist())
+
+    @property
+    def risks(self) -> Risk | None:
+        """Price of chips between each pair of players for :attr:`stacks_before`, in the same order;
+        None if the utility is another function."""
+        if not isinstance(self._utility, PrizeMoney):
+            return None
+        return risk(self.stacks_before, self._utility.payouts, self._utility.bounties)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -321,6 +309,26 @@ def make_tournament(make: Callable[..., Any], arguments: Mapping[str, Any]) -> C
     if "stacks" not in options:
         raise ValueError("stacks must be given with payouts, bounties or utility")
     return tournament(make(**game_arguments), **options)
+
+
+def read_amounts(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return options with the numbers of texts, ``"50,30,20"``, for amounts of several players.
+
+    Args:
+        options: Options of a game by name.  A single number of ``stacks`` is for both players.
+        prefix: Text before the name of an option in errors.
+
+    Raises:
+        ValueError: A part of a text is not a number; names the option and the part.
+    """
+    numbers = {
+        name: read_numbers(f"{prefix}{name}", options[name])
+        for name in ("stacks", "payouts", "others", "bounties")
+        if isinstance(options.get(name), str)
+    }
+    if len(stacks := numbers.get("stacks", ())) == 1:
+        return {**options, **numbers, "stacks": stacks[0]}
+    return {**options, **numbers}
 
 
 def is_tournament(make: Callable[..., Any], arguments: Mapping[str, Any]) -> bool:

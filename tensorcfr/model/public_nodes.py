@@ -257,6 +257,13 @@ class PublicNodes(ABC):
     def wording(self) -> bytes:
         """Return the labels of all edges, for a fingerprint of the game."""
 
+    def numbering(self) -> list[Any] | None:
+        """Return the arrays that determine the numbers of the infosets, and the weights of hands.
+
+        None means that all arrays of whole numbers of the game determine them.
+        """
+        return None
+
     def shown(self, player: int) -> tuple[tuple[str, ...], np.ndarray]:
         """Return the display names of a player's hands; and int64 (hands,): the hands in the order
         of display."""

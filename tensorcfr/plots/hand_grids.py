@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._util.argument_checks import brief
-from ..analysis import HandTable, Runouts
+from ..analysis import HandTable, Runouts, TableChange
 from ..analysis.action_colours import PASSIVE, action_colours
 from ..games.poker.deck import RANKS
 from .style import COLOURS, axes_in, check_format, written
@@ -71,6 +72,47 @@ def hand_grid(
         values = table.grid(table.value)
         limit = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else 1.0
         _draw_numbers(panel, table, values, "RdYlGn", -limit, limit)
+    _frame(panel, table, TITLES[what])
+    return written(figure, path)
+
+
+def change_grid(
+    change: TableChange, *, path: str | Path | None = None, ax: Axes | None = None
+) -> Figure:
+    """Draw the difference between two solutions at a line as a grid of hands.
+
+    The colours of a cell are the actions that the second solution takes more often than the first,
+    in the width of the increase. The number is the share of the play that differs, in per cent.
+
+    Args:
+        change: Difference from :func:`tensorcfr.analysis.table_change`.
+        path: File for the picture; its suffix gives the format.
+        ax: Axes to draw on; by default those of a new figure.
+
+    Returns:
+        The figure, not shown.
+
+    Raises:
+        ValueError: The suffix of ``path`` is not a picture format.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
+    """
+    check_format(path)
+    figure, panel = axes_in(ax, 8.6, 9.6)
+    table, changes = change.first, change.grid()
+    increases = np.maximum(changes, 0.0)
+    _draw_shares(panel, table, increases, np.ones(table.places.shape))
+    for row, column in np.ndindex(table.places.shape):
+        differing = increases[row, column].sum()
+        if differing >= 0.005:  # Not of cells that one solution does not reach, which have NaN.
+            text = f"{100 * differing:.0f}"
+            panel.text(column + 0.94, row + 0.9, text, fontsize=8, ha="right")
+    _legend(panel, table, {k: f"{100 * c:+.1f}" for k, c in change.frequencies.items()})
+    _frame(panel, table, "change from the first solution to the second, %")
+    return written(figure, path)
+
+
+def _frame(panel: Any, table: HandTable, title: str) -> None:
+    """Set the limits of a grid of hands, the names of its rows and columns, and its title."""
     rows, columns = table.places.shape
     panel.set_xlim(0, columns)
     panel.set_ylim(rows, 0)
@@ -81,8 +123,7 @@ def hand_grid(
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
     where = _where(table.line, table.player, table.board)
-    panel.set_title(f"{where}: {TITLES[what]}", fontsize=11)
-    return written(figure, path)
+    panel.set_title(f"{where}: {title}", fontsize=11)
 
 
 def runout_grid(
@@ -142,8 +183,11 @@ def runout_grid(
     return written(figure, path)
 
 
-def draw_line(result: HandTable | Runouts, path: str | Path) -> Figure:
-    """Draw a table with :func:`hand_grid`, or runouts with :func:`runout_grid`."""
+def draw_line(result: HandTable | Runouts | TableChange, path: str | Path) -> Figure:
+    """Draw a table with :func:`hand_grid`, runouts with :func:`runout_grid`, or a difference with
+    :func:`change_grid`."""
+    if isinstance(result, TableChange):
+        return change_grid(result, path=path)
     if isinstance(result, Runouts):
         return runout_grid(result, path=path)
     return hand_grid(result, path=path)
@@ -159,22 +203,39 @@ def _where(line: str, player: int, board: tuple[str, ...]) -> str:
 
 def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
     """Draw cells that are divided by action, with a legend of frequencies."""
-    from matplotlib.patches import Patch, Rectangle
-    from matplotlib.patheffects import withStroke
+    n_hands = table.grid(np.ones(len(table.hands)), total=True)
+    # All hands of a range may have small weights, so the height is relative to the weights.
+    _draw_shares(panel, table, table.grid(table.strategy), combos / n_hands)
+    _legend(panel, table, {k: f"{100 * share:.1f}" for k, share in table.frequencies.items()})
 
-    colours = action_colours(table.actions) or [
+
+def _colours(table: HandTable) -> list[str]:
+    """Return the colour of each action."""
+    return action_colours(table.actions) or [
         COLOURS[k % len(COLOURS)] for k in range(len(table.actions))
     ]
-    mean = table.grid(table.strategy)
-    n_hands = table.grid(np.ones(len(table.hands)), total=True)
+
+
+def _draw_shares(panel: Any, table: HandTable, shares: np.ndarray, heights: np.ndarray) -> None:
+    """Draw cells with a part for each action.
+
+    Args:
+        panel: The axes.
+        table: The table of hands.
+        shares: float64 (rows, columns, actions): width of each part; NaN in empty cells.
+        heights: float64 (rows, columns): height of the parts.
+    """
+    from matplotlib.patches import Rectangle
+    from matplotlib.patheffects import withStroke
+
+    colours = _colours(table)
     for row, column in np.ndindex(table.places.shape):
         panel.add_patch(Rectangle((column, row), 1, 1, facecolor=EMPTY, edgecolor="white"))
-        frequencies = mean[row, column]
-        if not np.isnan(frequencies).any():
-            # All hands of a range may have small weights, so the height is relative to the weights.
-            height = float(combos[row, column] / n_hands[row, column])
+        parts = shares[row, column]
+        if not np.isnan(parts).any():
+            height = float(heights[row, column])
             left_edge = column
-            for share, colour in zip(frequencies.tolist(), colours, strict=True):
+            for share, colour in zip(parts.tolist(), colours, strict=True):
                 panel.add_patch(
                     Rectangle(
                         (left_edge, row + 1 - height), share, height, facecolor=colour, linewidth=0
@@ -187,12 +248,18 @@ def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
             row + 0.28,
             _label(table, row, column),
             fontsize=8,
-            color="#999999" if np.isnan(frequencies).any() else "black",
+            color="#999999" if np.isnan(parts).any() else "black",
             path_effects=[withStroke(linewidth=1.5, foreground="#ffffffb0")],
         )
+
+
+def _legend(panel: Any, table: HandTable, percents: Mapping[str, str]) -> None:
+    """Write the colour and the per cent of each action below a grid."""
+    from matplotlib.patches import Patch
+
     handles = [
-        Patch(color=colour, label=f"{action} {100 * share:.1f} %")
-        for colour, (action, share) in zip(colours, table.frequencies.items(), strict=True)
+        Patch(color=colour, label=f"{action} {percent} %")
+        for colour, (action, percent) in zip(_colours(table), percents.items(), strict=True)
     ]
     panel.legend(
         handles=handles,

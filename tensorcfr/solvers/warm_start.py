@@ -16,6 +16,7 @@ from ..model.chunked_form import ChunkedForm, ChunkLocks, buckets_by_part
 from ..model.compiled_game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
+from ..model.same_numbers import have_same_numbers
 from .base import solver_class
 from .problem import Problem, equal_merging
 from .solution import Solution
@@ -100,7 +101,7 @@ def _convert(
     if (
         game is source_game
         or game.digest == source_game.digest
-        or _have_same_numbers(game, source_game)
+        or have_same_numbers(game, source_game)
     ):
         return numbers.copy()
     if (source_game.n_infosets, source_game.n_sequences) != (game.n_infosets, game.n_sequences):
@@ -118,29 +119,6 @@ def _convert(
                     raise _infosets_differ(game, source_game)
                 converted[positions] += row
     return converted
-
-
-def _have_same_numbers(game: CompiledGame, other_game: CompiledGame) -> bool:
-    """Return whether two games without chunks have the same infosets at the same numbers.
-
-    Their payoffs may differ.
-    """
-    form, other_form = game.chunks, other_game.chunks
-    layout = ("player_sequences", "bucket_sequence", "bucket_actions", "infoset_parent")
-    if form.n_chunks or other_form.n_chunks:
-        return False
-    if not all(
-        np.array_equal(getattr(form.trunk, n), getattr(other_form.trunk, n)) for n in layout
-    ):
-        return False
-    return all(
-        # Older files have labels of Leduc that end in a blank.
-        [label.rstrip(" ") for label in infosets.labels]
-        == [label.rstrip(" ") for label in other_infosets.labels]
-        and infosets.actions == other_infosets.actions
-        for player in range(game.n_players)
-        for infosets, other_infosets in zip(game.rows(player), other_game.rows(player), strict=True)
-    )
 
 
 def _infosets_differ(game: CompiledGame, source_game: CompiledGame) -> ValueError:
@@ -163,7 +141,7 @@ def _regrets_of(
     same_numbers = (
         record.passes_whole_game
         and not source_game.chunks.n_chunks
-        and _have_same_numbers(game, source_game)
+        and have_same_numbers(game, source_game)
     )
     if same_numbers and equal_merging(solution.problem.merged_numbers, merged_number):
         # The arrays have the same numbers, so that they are copied without rounding.

@@ -5,20 +5,28 @@ They show the board, the chips, equities, made hands and draws, and the play on 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from math import comb
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from .._util.plain import plain
 from ..analysis.action_colours import action_colours
 from ..analysis.hand_tables import equities_at, grid_of
+from ..analysis.other_utilities import policy_in
+from ..analysis.policy_values import Values
+from ..analysis.prize_tables import chip_game
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..games.poker.deck import RANKS, SUITS, numbers_of
 from ..games.poker.groups import draws, made_hands
+from ..games.tournaments import Tournament
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.compiled_game import CompiledGame
-from ..rules import HandGroups
+from ..rules import CardGame, HandGroups
+from ..solvers.solution import Solution
 from .shown_nodes import MAX_CARDS, HandNodes, SolutionValues, part
 
 MAX_BOARDS = 30_000
@@ -32,6 +40,45 @@ LISTED = 20
 """Number of hands that are listed per group, the likeliest ones, if hands are in groups."""
 
 
+class PrizeValues(SolutionValues):
+    """Expected values of a solution of a tournament, in prizes and in chips.
+
+    Args:
+        game: The game in prizes.
+        solution: The solution.
+        chip_game: Function that returns the game in chips.
+    """
+
+    def __init__(
+        self, game: CompiledGame, solution: Solution, chip_game: Callable[[], CompiledGame]
+    ) -> None:
+        super().__init__(game, solution)
+        self._chip_game = chip_game
+
+    def _work(self, solution: Solution) -> Values:
+        self.chips = Values(policy_in(self._chip_game(), solution.policy))
+        return super()._work(solution)
+
+
+def tournament_facts(rules: CardGame) -> dict[str, Any] | None:
+    """Return stacks, prizes and risks of all players for the page; None if the game is not a hand
+    of a tournament."""
+    if not isinstance(rules, Tournament):
+        return None
+    seats = [name.upper() for name in rules.player_names]
+    others = [f"P{place + 1}" for place in range(len(seats), len(rules.stacks_before))]
+    facts: dict[str, Any] = {
+        "players": seats + others,
+        "stacks": list(rules.stacks_before),
+        "before": list(rules.utilities_before),
+        "prizes": rules.prizes_before,
+        "pool": None if rules.prizes_before is None else sum(rules.prizes_before),
+    }
+    if (risks := rules.risks) is not None:
+        facts |= {name: plain(numbers.tolist()) for name, numbers in risks._asdict().items()}
+    return facts
+
+
 class CardHandNodes(HandNodes):
     """Public nodes of a card game."""
 
@@ -40,13 +87,32 @@ class CardHandNodes(HandNodes):
     def __init__(self, game: CompiledGame, nodes: CardNodes) -> None:
         super().__init__(game, nodes)
         self.rules = nodes.rules
+        self._chip_game: CompiledGame | None = None
+        self._compiling = Lock()
         self._names_on = lru_cache(maxsize=200)(self._make_names)
         self._groups_on = lru_cache(maxsize=8)(self._make_groups)
 
     @property
     def facts(self) -> dict[str, Any]:  # noqa: D102
         deck = list(map(str, self.rules.cards))
-        return super().facts | {"cards": True, "ranges": self.rules.names_ranges, "deck": deck}
+        facts = {"cards": True, "ranges": self.rules.names_ranges, "deck": deck}
+        return super().facts | facts | {"tournament": self._tournament}
+
+    @cached_property
+    def _tournament(self) -> dict[str, Any] | None:
+        return tournament_facts(self.rules)
+
+    def values_of(self, solution: Solution) -> SolutionValues:
+        """Return the values of a solution; in a tournament also those in chips."""
+        if self._tournament is None:
+            return super().values_of(solution)
+        return PrizeValues(self.game, solution, self.chip_game)
+
+    def chip_game(self) -> CompiledGame:  # noqa: D102
+        with self._compiling:
+            if self._chip_game is None:
+                self._chip_game = chip_game(self.game)
+        return self._chip_game
 
     def _path_properties(self, node: int) -> dict[str, Any]:
         rules, nodes = self.rules, self.nodes
@@ -108,6 +174,8 @@ class CardHandNodes(HandNodes):
             numbers = {"p": of.solution.policy.at(nodes.layout(node).numbers(hands))}
             if (values := of.get(0.0)) is not None:
                 numbers["ev"] = values.at_node(node).infoset_expected
+                if of.chips is not None:
+                    numbers["chips"] = of.chips.at_node(node).infoset_expected
                 value = float(joint[player][hands] @ np.nan_to_num(numbers["ev"]))
                 data["value"] = part(value, float(joint[player].sum()))
             data["groups"] = self._sums(node, player, own_reaches, joint, hands, numbers)

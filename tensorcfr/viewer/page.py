@@ -43,6 +43,7 @@ PROGRAMS = (
     "cards.js",
     "curve.js",
     "locks.js",
+    "worth.js",
     "node.js",
     "form.js",
     "iterations.js",
@@ -117,7 +118,8 @@ def save_html(
     Args:
         solution: The solution.
         path: Path of the file.
-        second: Another solution of the same game, for comparison.
+        second: Another solution of the same game, or of a game that differs in utilities only, for
+            comparison.
         most: Largest number of nodes in the file; the nodes nearest to its first one are taken.
         line: First node, an infoset or a line such as ``"check bet66"``; by default the root.
         street: True to write only the nodes up to the next chance node.
@@ -127,7 +129,7 @@ def save_html(
         The path.
 
     Raises:
-        ValueError: The solutions are of different games, or the line does not exist.
+        ValueError: The solutions are of games with different infosets, or the line does not exist.
     """
     session = Session(solution, second)
     top = session.nodes.place(line) if line.strip() else session.nodes.root

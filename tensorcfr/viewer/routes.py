@@ -94,7 +94,8 @@ def _extra(session: Session, query: Mapping[str, str]) -> Any:
 
 def _solve(session: Session, body: Any) -> Any:
     _checked_object(body)
-    session.solve(body.get("locks"), body.get("iterations"), body.get("target"))
+    options = (body.get(name) for name in ("locks", "iterations", "target"))
+    session.solve(*options, for_chips=body.get("for_chips") is True)
     return session.status()
 
 

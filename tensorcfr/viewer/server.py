@@ -229,7 +229,8 @@ def view(
 
     Args:
         solution: The solution; None for a form, which builds a spot of hold'em and solves it.
-        second: Another solution of the same game, for comparison.
+        second: Another solution of the same game, or of a game that differs in utilities only, for
+            comparison.
         iters: Iterations of a solve with the solution's locks, which runs while the page is open
             and shows a live curve. The result is shown next to the solution, or replaces it if the
             solution has no iterations.
@@ -239,7 +240,7 @@ def view(
 
     Raises:
         OSError: The port is in use.
-        ValueError: The solutions are of different games.
+        ValueError: The solutions are of games with different infosets.
     """
     session = None if solution is None else Session(solution, second)
     with Server(session, port) as server:

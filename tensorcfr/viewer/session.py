@@ -9,6 +9,7 @@ from typing import Any
 from .._util.argument_checks import Number
 from .._util.compiles import Compiles, compiles_seen
 from ..analysis.iteration_events import iteration_events
+from ..analysis.other_utilities import restate
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import require_flat
@@ -63,11 +64,12 @@ class Session:
 
     Args:
         first: The solution.
-        second: Another solution of the same game, for comparison.
+        second: Another solution of the same game, or of a game that differs in utilities only, for
+            comparison. Its strategies are shown with the values of the first game.
         precision: Precision of the solvers' arrays, as for :func:`tensorcfr.solve`.
 
     Raises:
-        ValueError: The solutions are of different games.
+        ValueError: The solutions are of games with different infosets.
     """
 
     def __init__(
@@ -77,19 +79,22 @@ class Session:
         *,
         precision: str | None = None,
     ) -> None:
-        if second is not None and second.game.digest != first.game.digest:
-            raise ValueError(
-                f"the second solution is for {second.game.name}, or for a different "
-                f"{first.game.name}"
-            )
         self.game, self.precision = first.game, precision
         self.nodes: Nodes = nodes_of(self.game)
         self.solutions = [
-            self.nodes.values_of(solution) for solution in (first, second) if solution is not None
+            self._values_of(solution) for solution in (first, second) if solution is not None
         ]
         self.running: Running | None = None
         self.version = 0
         self._lock = Lock()
+
+    def _values_of(self, solution: Solution) -> SolutionValues:
+        """Return the values of a solution in the session's game."""
+        values = self.nodes.values_of(restate(solution, self.game))
+        if solution.game.digest != self.game.digest:
+            units = [nodes_of(game).facts["unit"] for game in (solution.game, self.game)]
+            values.solved_for = units[0] if units[0] != units[1] else "other utilities"
+        return values
 
     def about(self, patience: float | None = None) -> dict[str, Any]:
         """Return a summary of the game and its solutions.
@@ -113,7 +118,11 @@ class Session:
             "version": self.version,
             "names": list(NAMES[: len(self.solutions)]),
             "solutions": [
-                describe(values.solution) | {"gains": self.nodes.gains(values, patience)}
+                describe(values.solution)
+                | {
+                    "gains": self.nodes.gains(values, patience),
+                    "solved_for": values.solved_for,
+                }
                 for values in self.solutions
             ],
             "iterations": max(100, first.iterations),
@@ -170,17 +179,21 @@ class Session:
 
     # ------------------------------------------------------------------------- solving again
 
-    def solve(self, locks: Any, iterations: Any, target: Any = None) -> None:
+    def solve(
+        self, locks: Any, iterations: Any, target: Any = None, *, for_chips: Any = False
+    ) -> None:
         """Start to solve the game with locks; the result becomes the second solution.
 
         Args:
             locks: Probabilities by infoset and action.
             iterations: Number of iterations.
             target: Exploitability at which the solve ends earlier.
+            for_chips: True to solve a hand of a tournament for chips.
 
         Raises:
             BusyError: Another solve is running.
-            TypeError: The locks are not a mapping of mappings.
+            TypeError: The locks are not a mapping of mappings, or the game is not a hand of a
+                tournament.
             ValueError: A lock does not fit the game, or the iterations or the target are out of
                 range.
         """
@@ -191,12 +204,13 @@ class Session:
             )
         if target is not None:
             target = EXPLOITABILITY("target", target)
-        checked = Locks(self.game, locks)
+        game = self.nodes.chip_game() if for_chips else self.game
+        checked = Locks(game, locks)
         with self._lock:
             if self.running is not None and not self.running.is_over:
                 raise BusyError("a solve is running already")
             self.running = Running(iterations)
-        arguments = checked, target, self.running
+        arguments = game, checked, target, self.running
         Thread(target=self._solve, args=arguments, daemon=True).start()
 
     def stop(self) -> None:
@@ -204,7 +218,9 @@ class Session:
         if self.running is not None:
             self.running.is_stopped = True
 
-    def _solve(self, locks: Locks, target: float | None, running: Running) -> None:
+    def _solve(
+        self, game: CompiledGame, locks: Locks, target: float | None, running: Running
+    ) -> None:
         def hook(progress: Progress) -> bool:
             running.iteration = progress.iteration
             running.trace = [[p.iteration, p.exploitability] for p in progress.trace]
@@ -218,11 +234,13 @@ class Session:
         try:
             with compiles_seen() as running.compiles:
                 options |= {"iters": running.iterations, "locks": locks, "progress": hook}
-                solution = solve(self.game, record, **options)
+                solution = solve(game, record, **options)
+            values = self._values_of(solution)
             with self._lock:
                 # Replace a first solution without iterations: it is only a placeholder.
-                index = 1 if first.iterations or first.algorithm.is_exact else 0
-                self.solutions[index:] = [self.nodes.values_of(solution)]
+                is_solved = first.iterations or first.algorithm.is_exact
+                index = 1 if is_solved or game is not self.game else 0
+                self.solutions[index:] = [values]
                 self.version += 1
         except Exception as error:
             running.error = str(error) or type(error).__name__

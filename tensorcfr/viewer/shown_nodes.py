@@ -48,6 +48,10 @@ class SolutionValues:
 
     def __init__(self, game: CompiledGame, solution: Solution) -> None:
         self.game, self.solution = game, solution
+        self.solved_for: str | None = None
+        """Utilities for which the strategies were computed; None for those of the game."""
+        self.chips: Values | None = None
+        """Values in chips of a hand of a tournament, once they are known."""
         self.error: str | None = None
         self._values: Values | None = None
         self._lock = Lock()
@@ -125,6 +129,14 @@ class Nodes(ABC):
         """Return the values of a solution, for :meth:`node`."""
         return SolutionValues(self.game, solution)
 
+    def chip_game(self) -> CompiledGame:
+        """Return the game whose utilities are chips.
+
+        Raises:
+            TypeError: The game is not a hand of a tournament.
+        """
+        raise TypeError(f"{self.game.name} is not a hand of a tournament")
+
     def gains(self, of: SolutionValues, patience: float | None = None) -> list[float | None]:
         """Return the gain of a best response, which ignores locks, for each player.
 
@@ -139,7 +151,13 @@ class Nodes(ABC):
     def facts(self) -> dict[str, Any]:
         """Properties of the game for the page."""
         seats = [f"player {player}" for player in range(self.game.n_players)]
-        return {"seats": seats, "unit": "", "cards": False, "ranges": False}
+        return {
+            "seats": seats,
+            "unit": "",
+            "cards": False,
+            "ranges": False,
+            "tournament": None,
+        }
 
     @abstractmethod
     def node(
@@ -456,6 +474,9 @@ def infoset_rows(
         "own": rows.own_reach,
         "others": rows.counterfactual_reach,
     }
+    if of.chips is not None:
+        in_chips = of.chips.of(infosets)
+        columns |= {"chips_q": in_chips.expected, "chips": in_chips.infoset_expected}
     for name, column in columns.items():
         for hand_row, number in zip(hand_rows, plain(column.tolist()), strict=True):
             hand_row[name] = number

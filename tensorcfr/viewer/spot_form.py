@@ -18,8 +18,10 @@ from ..errors import format_bytes, suggest
 from ..formats.game_sources import is_foreign
 from ..games import GAMES, SPOTS, make_spot
 from ..games.holdem import Holdem
+from ..games.tournaments import read_amounts
 from ..model.compiled_game import CompiledGame
 from ..solvers.driver import solve
+from .card_nodes import tournament_facts
 from .session import EXPLOITABILITY, BusyError, Session
 
 PRECISION = "float32"
@@ -28,8 +30,8 @@ COUNT_SECONDS = 0.5
 """Limit of the processor time for counting the betting of a spot while the form is filled in."""
 TARGET = 0.5
 """Default target of a solve, in per cent of the pot."""
-FIELDS = ("game", *GAMES[Holdem.game].parameters)
-"""Fields of a spot in the form: the game and its parameters."""
+FIELDS = ("game", *(name for name in GAMES[Holdem.game].accepted if name != "utility"))
+"""Fields of a spot in the form: the game and its parameters, but no functions."""
 SMALL = ("kuhn", "leduc", "nl_leduc", "liars_dice", "goofspiel(cards=4)", "royal_holdem")
 """Games that the page offers in place of a spot."""
 
@@ -97,6 +99,7 @@ class SpotForm:
             "bytes": needed,
             "memory": format_bytes(needed),
             "pot": rules.pot,
+            "tournament": tournament_facts(rules),
         }
 
     def begin(self, request: Any) -> None:
@@ -120,7 +123,7 @@ class SpotForm:
         if source is None:
             source = make_spot(**_checked(request.get("spot")))
             if target is not None:
-                target = target / 100.0 * source.pot
+                target = target / 100.0 * source.pot_value
         elif not isinstance(source, str):
             raise TypeError("the name of a game must be a text")
         elif is_foreign(source) or parse_spec(source)[0] not in GAMES:
@@ -164,7 +167,7 @@ def _checked(options: Any) -> dict[str, Any]:
 
     Raises:
         TypeError: The options are not a mapping.
-        ValueError: An option is unknown or missing.
+        ValueError: An option is unknown or missing, or a part of an amount is not a number.
     """
     if not isinstance(options, Mapping):
         raise TypeError("the spot must be an object")
@@ -174,4 +177,5 @@ def _checked(options: Any) -> dict[str, Any]:
     for name in ("board", "ranges", "pot", "stacks"):
         if options.get(name) in (None, "", ["", ""]):
             raise ValueError(f"the spot has no {name}")
-    return dict(options)
+    # Fields that are left empty have their defaults.
+    return read_amounts({name: value for name, value in options.items() if value != ""})

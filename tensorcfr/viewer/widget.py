@@ -34,7 +34,8 @@ def widget(
 
     Args:
         solution: The solution.
-        second: Another solution of the same game, for comparison.
+        second: Another solution of the same game, or of a game that differs in utilities only, for
+            comparison.
         height: Height of the frame in pixels.
 
     Returns:
@@ -42,7 +43,7 @@ def widget(
 
     Raises:
         MissingExtraError: anywidget is not installed; it comes with ``tensorcfr[notebook]``.
-        ValueError: The solutions are of different games.
+        ValueError: The solutions are of games with different infosets.
     """
     session = Session(solution, second)
     frame = _frame()(page=build_page({"mode": "widget"}), height=height)

@@ -104,7 +104,7 @@ def test_refusals(tmp_path: Path) -> None:
     said = refused(USAGE, "view", "kuhn", saved, "--html", tmp_path / "p.html", "--algorithm", "c")
     assert said.startswith("there is no algorithm 'c'")
     other = solve(compile_game("leduc(ranks=2)"), "cfr+", iters=1).save(tmp_path / "other.npz")
-    assert "second solution is for leduc" in refused(
+    assert "differ in more than utilities" in refused(
         USAGE, "view", saved, other, "--html", tmp_path / "p.html"
     )
     assert not (tmp_path / "p.html").exists()

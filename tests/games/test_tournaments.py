@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,8 @@ def test_bounties_equal_those_of_all_orders(seed: int) -> None:
 
 
 PUBLISHED = {
+    # plan3tgongpoker.blogspot.com/2008/03/micro-stack-sng-bubble-play-part-3.html.
+    "a micro stack": ((3000, 500, 3000, 3000), (50, 30, 20), (30.89, 7.32, 30.89, 30.89), 6e-3),
     # en.wikipedia.org/wiki/Independent_Chip_Model: 45, 32 and 22 after cutting off decimals; the
     # fractions there give 45.18, 32.25, 22.57.
     "Wikipedia": ((50, 30, 20), (70, 30), (45.18, 32.25, 22.57), 5e-3),
@@ -228,6 +231,74 @@ def test_published_calls_against_any_two_cards() -> None:
     rules: Any = make_game("push_or_fold")
     shares = {text: share_won(rules, int(hands_of(text)[0])) for text in ("9s9d", "8s8d", "AsKs")}
     assert max(shares["8s8d"], shares["AsKs"]) < 0.6972 < shares["9s9d"]
+
+
+FACTORS = {
+    # forumserver.twoplustwo.com/198/mttsng/average-bubble-factors-1504943, and D. O'Kearney,
+    # dokearney.blogspot.com/2009/05/theory-posticmbubble-factor-part-2.html: two equal places.
+    "satellite": ((1, 1, 1), (300, 300), 2.0, 1e-12),
+    # D. O'Kearney, dokearney.blogspot.com/2008/11/open-bubbly.html: 10 % lost, 18.44 % after a win.
+    "first hand": ((1500,) * 10, SIT_AND_GO, 10 / 8.44, 2e-3),
+    # plan3tgongpoker.blogspot.com/2008/02/how-to-win-sng-once-in-money.html: 13.33 at risk; the
+    # winner has two thirds of the chips, and so 30 and two thirds of 20.
+    "three left": ((4000,) * 3, SIT_AND_GO, 13.33 / (30 + 40 / 3 - 33.33), 1e-3),
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_published_bubble_factors(name: str) -> None:
+    stacks, payouts, factor, error = FACTORS[name]
+    found = risk(stacks, payouts).bubble_factors
+    np.testing.assert_allclose(found[~np.eye(len(stacks), dtype=bool)], factor, rtol=error)
+
+
+def test_published_call_of_a_big_stack() -> None:
+    """plan3tgongpoker.blogspot.com/2007/01/sng-bubble-play-2-big-stack-play.html: 5,200 chips and
+    three times 1,600.  A small stack risks 20.76 to win 8.88, and must win 70 % of the calls.  The
+    stacks there after the call sum to 200 chips too many: 3,800 and 3,200 of 6,800.  For them the
+    printed prizes are right; with 3,600 a call has to win 69.5 %, by a count of all orders."""
+    percent = [100 * prize for prize in icm((5200, 1600, 1600, 1600), SIT_AND_GO)]
+    assert percent == pytest.approx([37.71, 20.76, 20.76, 20.76], abs=5e-3)
+    after = 100 * icm((3800, 3200, 1600, 1600), SIT_AND_GO)
+    assert after.tolist() == pytest.approx([32.19, 29.64, 19.08, 19.08], abs=6e-3)
+    assert percent[1] / after[1] == pytest.approx(0.70, abs=5e-3)
+    before, won = slow_icm((1600, 5200, 1600, 1600), SIT_AND_GO), (3200, 3600, 1600, 1600)
+    needed = before[0] / slow_icm(won, SIT_AND_GO)[0]
+    assert needed == pytest.approx(0.695, abs=5e-4)
+    premium = risk((1600, 5200, 1600, 1600), SIT_AND_GO).premiums[0, 1]
+    assert 0.5 + premium == pytest.approx(needed, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_risk_with_bounties(seed: int) -> None:
+    """The player who eliminates another is paid half of the bounty, and keeps half on the head."""
+    draw = random.Random(seed)
+    stacks, heads = ([draw.choice([2, 3, 3, 5]) for _ in range(4)] for _ in range(2))
+
+    def money(chips: Sequence[float], loser: int, winner: int) -> list[float]:
+        bounties, paid = [float(head) for head in heads], [0.0] * 4
+        if chips[loser] == 0:
+            paid[winner] = bounties[loser] / 2
+            bounties[winner] += bounties[loser] / 2
+        found = slow_icm(chips, (9, 4)), slow_bounties(chips, bounties, 0.5)
+        return [sum(parts) for parts in zip(*found, paid, strict=True)]
+
+    found = risk(stacks, (9, 4), heads).bubble_factors
+    now = money(stacks, 0, 0)
+    for player, opponent in permutations(range(4), 2):
+        won, lost = (
+            [
+                stack
+                + sign * min(stacks[player], stacks[opponent]) * ((i == player) - (i == opponent))
+                for i, stack in enumerate(stacks)
+            ]
+            for sign in (1, -1)
+        )
+        gain = money(won, opponent, player)[player] - now[player]
+        loss = now[player] - money(lost, player, opponent)[player]
+        assert found[player, opponent] == pytest.approx(loss / gain, rel=1e-12)
+    with pytest.raises(ValueError, match="bounties has 1 amounts for 4 players"):
+        risk(stacks, (9, 4), (1,))
 
 
 def test_risk() -> None:

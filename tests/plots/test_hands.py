@@ -11,9 +11,9 @@ from matplotlib.patches import Rectangle
 
 from support.tiers import tiered
 from tensorcfr import compile_game, solve
-from tensorcfr.analysis import SolvedSpot
+from tensorcfr.analysis import SolvedSpot, table_change
 from tensorcfr.games.holdem import grid_place
-from tensorcfr.plots import draw_line, hand_grid, runout_grid
+from tensorcfr.plots import change_grid, draw_line, hand_grid, runout_grid
 
 TURN: dict[str, Any] = {
     "board": "Td9d6hQd",
@@ -70,6 +70,32 @@ def test_numbers_are_written_in_their_cells(shown: SolvedSpot, what: Any, tmp_pa
     }
     assert float(written[column + 0.5, row + 0.72]) == pytest.approx(grid[row, column], abs=0.51)
     assert len(written) == np.count_nonzero(~np.isnan(grid))
+
+
+def test_a_difference_fills_the_increases(shown: SolvedSpot, tmp_path: Path) -> None:
+    other = SolvedSpot(solve(shown.game, "dcfr", iters=2, precision="float32"))
+    change = table_change(shown.table(), other.table())
+    (panel,) = change_grid(change).axes
+    for hand in ("AsAc", "7s6s"):
+        row, column = grid_place(change.first.cards[change.first.hands.index(hand)])
+        widths = [
+            patch.get_width()
+            for patch in panel.patches
+            if isinstance(patch, Rectangle)
+            and patch.get_linewidth() == 0
+            and (patch.get_y(), int(patch.get_x() + 1e-9)) == (row, column)
+        ]
+        increases = np.maximum(change.grid()[row, column], 0.0)
+        assert widths == pytest.approx(increases.tolist())
+        number = [
+            text.get_text()
+            for text in panel.texts
+            if text.get_position() == (column + 0.94, row + 0.9)
+        ]
+        assert number == [f"{100 * increases.sum():.0f}"]
+    legend = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert legend == [f"{name} {100 * c:+.1f} %" for name, c in change.frequencies.items()]
+    assert draw_line(change, tmp_path / "change.svg").axes
 
 
 def test_runouts(shown: SolvedSpot, tmp_path: Path) -> None:

@@ -578,7 +578,8 @@ RECORD = "a record that a row above reads, or an error"
 PLACES = "a game, a file or an object of another program; its strategies go through `find_policy`"
 SETTINGS = "algorithms, options and stop rules: no game is in them"
 PICTURE = "a picture of numbers that a row above compares, or of no single infoset"
-PRIZES = "tables of hands, as `hand_table` returns them, of hands of tournaments"
+PRIZES = "tables of hands, as `hand_table` returns them: of tournaments, or of two solutions"
+SAME_NUMBERS = "the same numbers in a game of the same layout, evaluated by `evaluate`"
 SIZES = "counts of a whole game"
 PRIVATE_PARTS = "arrays of one layout, in that layout's own numbers, and checks of them"
 OWN_SOLVER = "a solver of its own; its strategies are read through `Solution`, its sums refused"
@@ -601,7 +602,7 @@ REASONS: dict[str, str] = {
         TeamEquilibrium TeamExploitability SequenceTable GameSize CompileProgress
         QuantalResponse QuasiPerfect CorrelatedState DeepState SolvedSpot Runouts
         BoardReport Batch Batched ByLine Situation Departure Diagnosis Mistake IterationEvents
-        IterationPage PrizeTable DepthChart
+        IterationPage PrizeTable DepthChart TableChange
     """,
     PLACES: """
         compile_game load_game resolve_rules from_gambit from_openspiel parse_spot
@@ -615,12 +616,15 @@ REASONS: dict[str, str] = {
         Sampling
     """,
     PICTURE: """
-        LiveProgress check_format convergence depth_grid draw draw_line gain_against_risk
-        hand_grid has_hands is_kuhn iteration_page iteration_tree kuhn_stages runout_grid
-        sweep_curves tree_source view widget
+        LiveProgress change_grid check_format convergence depth_grid draw draw_line
+        gain_against_risk hand_grid has_hands is_kuhn iteration_page iteration_tree kuhn_stages
+        runout_grid sweep_curves tree_source view widget
     """,
     PRIZES: """
-        prize_table depth_chart
+        prize_table depth_chart table_change
+    """,
+    SAME_NUMBERS: """
+        restate
     """,
     SIZES: """
         game_size traffic_of

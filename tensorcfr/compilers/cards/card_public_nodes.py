@@ -194,6 +194,13 @@ class CardNodes(PublicNodes):
     def wording(self) -> bytes:  # noqa: D102
         return repr((self.betting.step, tuple(map(str, self.rules.cards)))).encode()
 
+    def numbering(self) -> list[Any]:  # noqa: D102
+        betting = self.betting._replace(amounts=np.empty(0))
+        weights = [self.rules.weights_on(player, self.cards(0)) for player in range(2)]
+        places = self.board_begin, self.node_place, self.node_stride
+        chunks = list(self.chunks.items()), self.chunk_sequence_offset
+        return [betting, weights, self.boards, self.symmetry, *places, *chunks]
+
     def player(self, node: int) -> int:  # noqa: D102
         betting_node, _ = self.at(node)
         kind = self.betting.kind[betting_node]

@@ -16,6 +16,7 @@ Sources: D. Harville, "Assigning probabilities to the outcomes of multi-entry co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -110,6 +111,35 @@ def bounty_equities(
     return equities
 
 
+class PrizeMoney:
+    """Expected prize money as a function of the stacks after a hand between players 0 and 1.
+
+    Args:
+        payouts: Prizes from the first place down, as for :func:`icm`.
+        bounties: Bounty on each player before the hand; none without bounties.
+    """
+
+    def __init__(self, payouts: Amounts, bounties: Amounts = ()) -> None:
+        self.payouts, self.bounties = tuple(payouts), tuple(bounties)
+
+    def __call__(self, stacks: tuple[float, ...]) -> np.ndarray:
+        """Return the expected prize money of each player, float64 (players,)."""
+        equities = icm(stacks, self.payouts)
+        if not self.bounties:
+            return equities
+        bounties, paid = list(self.bounties), np.zeros(len(stacks))
+        for player in range(2):
+            if stacks[player] == 0.0 < stacks[1 - player]:
+                paid[1 - player] = CASH * bounties[player]
+                bounties[1 - player] += (1.0 - CASH) * bounties[player]
+        total: np.ndarray = equities + paid + bounty_equities(stacks, bounties)
+        return total
+
+    def pool(self, players: int) -> float:
+        """Return the sum of all prizes and bounties that some players can still win."""
+        return float(sum(self.payouts[:players]) + sum(self.bounties))
+
+
 class Risk(NamedTuple):
     """Price of chips in an all-in between each pair of players; see :func:`risk`."""
 
@@ -126,6 +156,7 @@ class Risk(NamedTuple):
 def risk(
     stacks: Annotated[Amounts, AMOUNTS],
     payouts: Annotated[Amounts, AMOUNTS],
+    bounties: Annotated[Amounts, AMOUNTS] = (),
 ) -> Risk:
     """Return the bubble factor and the risk premium of each pair of players.
 
@@ -134,30 +165,34 @@ def risk(
     Args:
         stacks: Chips of each player, as for :func:`icm`.
         payouts: Prizes from the first place down, as for :func:`icm`.
+        bounties: Progressive bounty on each player; none without bounties.
 
     Raises:
-        ValueError: As for :func:`icm`.
+        ValueError: As for :func:`icm` and :func:`bounty_equities`.
 
     Sources: L. Nelson, T. Streib, S. Heston, "Kill everyone", 2009 (bubble factors); D. O'Kearney,
     B. Carter, "Endgame poker strategy: the ICM book", 2020 (risk premiums).
     """
-    chips = _read_stacks(stacks)
-    before = icm(chips, payouts)
-    factors = np.full((len(chips), len(chips)), np.nan)
-    for player in np.flatnonzero(chips):
-        for opponent in np.flatnonzero(chips):
-            if player == opponent:
-                continue
-            stake = min(chips[player], chips[opponent])
-            change = np.zeros(len(chips))
-            change[player], change[opponent] = stake, -stake
-            gain = icm(chips + change, payouts)[player] - before[player]
-            loss = before[player] - icm(chips - change, payouts)[player]
-            # Differences below the rounding of the prizes are zero.
-            least = 1e-12 * max(payouts, default=0.0)
-            gain, loss = (max(amount, 0.0) * (amount > least) for amount in (gain, loss))
-            if gain or loss:
-                factors[player, opponent] = loss / gain if gain else np.inf
+    chips, heads = _read_stacks(stacks), np.array(bounties, dtype=np.float64)
+    if len(heads) and heads.shape != chips.shape:
+        raise ValueError(f"bounties has {len(heads)} amounts for {len(chips)} players in stacks")
+    players = len(chips)
+    now = PrizeMoney(payouts, bounties)(tuple(chips))
+    won, lost = np.full((2, players, players), np.nan)
+    alive = np.flatnonzero(chips).tolist()
+    for winner, loser in permutations(alive, 2):
+        # The all-in is between the first two players of the order.
+        order = [winner, loser, *np.delete(np.arange(players), [winner, loser])]
+        change = np.zeros(players)
+        change[:2] = np.array([1.0, -1.0]) * min(chips[winner], chips[loser])
+        money = PrizeMoney(payouts, heads[order] if len(heads) else ())
+        won[winner, loser], lost[loser, winner] = money(tuple(chips[order] + change))[:2]
+    gains, losses = won - now[:, None], now[:, None] - lost
+    # Differences below the rounding of the prizes are zero.
+    least = 1e-12 * max(*payouts, *bounties, 0.0, 0.0)
+    gains[gains <= least], losses[losses <= least] = 0.0, 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = losses / gains
     with np.errstate(invalid="ignore"):
         premiums = np.where(np.isinf(factors), 0.5, factors / (1.0 + factors) - 0.5)
     return Risk(factors, premiums)
@@ -311,15 +346,15 @@ def _bounties_by_sets(chips: np.ndarray, heads: np.ndarray, cash: float) -> np.n
     # growth[set] is the expected growth of every bounty of the players who are left, given that
     # this set is left: all of them are equally likely to have eliminated each other player.
     growth, equities = np.zeros(1 << players), np.zeros(players)
+    paid = np.zeros(1 << players)  # To each player of a set, times the probability of the set.
     for left in range(players - 1, 0, -1):
         for player in range(players):
             # Given that the set is left, the player is the last one who was eliminated.
             sets, last = draws.draws(left, player)
             bounty = heads[player] + growth[sets | 1 << player]
             growth[sets] += last * (growth[sets | 1 << player] + (1.0 - cash) * bounty / left)
-            paid = has_first_places[sets] * last * cash * bounty / left
-            for winner in range(players):
-                equities[winner] += paid[sets >> winner & 1 == 1].sum()
+            paid[sets] += has_first_places[sets] * last * cash * bounty / left
     for player in range(players):
+        equities[player] += paid[np.arange(1 << players) >> player & 1 == 1].sum()
         equities[player] += has_first_places[1 << player] * (heads[player] + growth[1 << player])
     return equities

@@ -1,6 +1,8 @@
 // State of the page, and its address: "#12&shape=grid&show=ev&cell=AKs&group=flush".
 
-const SHAPES = ["table", "grid", "heat"], SHOWN = ["strategy", "EV", "equity", "weight"];
+const SHAPES = ["table", "grid", "heat"];
+// Numbers of the grid, and their names on the buttons.
+const SHOWN = {strategy: "strategy", change: "B − A", EV: "EV", chips: "chips", equity: "equity", weight: "weight"};
 const state = {
   about: null, node: null, nodes: [], version: 0, running: false,
   wanted: 0,            // Node of the latest request.
@@ -14,7 +16,14 @@ const state = {
 };
 
 const shapeNow = () => state.view.shape || (state.about.cards && classes(state.node.ranges[0]) ? "grid" : "table");
-const showNow = () => state.view.show || "strategy";
+const showNow = () => canShow(state.view.show) ? state.view.show : "strategy";
+const shownNow = () => Object.keys(SHOWN).filter(canShow);
+// Cards that are dealt have no values. Chips are next to the prizes of a tournament.
+function canShow(show) {
+  if (show === "change") return state.about.solutions.length > 1 && !dealsCards(state.node);
+  if (show === "chips") return Boolean(state.about.tournament) && !dealsCards(state.node);
+  return show in SHOWN && (show === "strategy" || show === "equity" || !dealsCards(state.node));
+}
 const pickedClasses = () => state.view.cell ? state.view.cell.split(",") : [];
 
 function address() {
@@ -33,7 +42,7 @@ function readAddress() {
     try { state.view[name] = decodeURIComponent(value || ""); } catch { /* Not ours. */ }
   }
   if (!SHAPES.includes(state.view.shape)) delete state.view.shape;
-  if (!SHOWN.includes(state.view.show)) delete state.view.show;
+  if (!(state.view.show in SHOWN)) delete state.view.show;
   return /^-?\d+$/.test(number) ? Number(number) : state.about.root;
 }
 

@@ -6,19 +6,25 @@ function showAbout() {
   at("title").textContent = about.title;
   at("title").title = about.game;
   at("title").className = about.title.length > LONG ? "long" : "";
-  at("brief").textContent = about.solutions.map((solution, index) => (about.names.length > 1 ? `${about.names[index]}: ` : "") +
+  at("brief").textContent = about.solutions.map((solution, index) => (about.names.length > 1 ? `${nameOf(index)}: ` : "") +
     `${whole(solution.iterations)} iterations, exploitability ${brief(solution.exploitability, 3)}${about.unit ? ` ${about.unit}` : ""}`).join("; ");
   at("summary").textContent = [about.title === about.game ? "" : about.game, ...about.solutions.map((solution, index) =>
-    `${about.names.length > 1 ? about.names[index] + ": " : ""}${solution.algorithm}, ${whole(solution.iterations)} iterations, ` +
+    `${about.names.length > 1 ? nameOf(index) + ": " : ""}${solution.algorithm}, ${whole(solution.iterations)} iterations, ` +
     `exploitability ${brief(solution.exploitability)}, values ${solution.values.map(value => signed(value)).join(" / ")}`)].filter(Boolean).join("\n");
   at("about").hidden = false;
   at("meaning").textContent = about.solutions[0].meaning || "";
-  at("locks").hidden = !answers && about.solutions.length < 2;
-  for (const id of ["iterations", "solve"]) at(id).parentElement.hidden = !answers;
-  at("locks").querySelector(".dim").hidden = !answers;
+  at("locks").hidden = !answers;
+  at("solve-chips").hidden = !about.tournament;
   at("new-spot").hidden = !boot.form;
   showCost();
+  showRisks();
   showCurve();
+}
+
+// Name of a solution, with the utilities that it was solved for if they are not those of the values.
+function nameOf(index) {
+  const {names, solutions, unit} = state.about, other = solutions.find(one => one.solved_for);
+  return names[index] + (other ? ` (${(solutions[index].solved_for || unit).replace(/^in /, "")})` : "");
 }
 
 function setTheme(theme) {
@@ -81,7 +87,7 @@ function listen() {
   setTheme(dark.matches ? "dark" : "light");
   dark.addEventListener("change", event => setTheme(event.matches ? "dark" : "light"));
   at("shapes").replaceChildren(...SHAPES.map(shape => make("button", {on: {click: () => look({shape})}}, shape)));
-  refill(at("shown"), "button", ...SHOWN.map(show => make("button", {"data-key": show, on: {click: () => look({show})}}, show)));
+  refill(at("shown"), "button", ...Object.entries(SHOWN).map(([show, name]) => make("button", {"data-key": show, on: {click: () => look({show})}}, name)));
   at("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   at("help-button").addEventListener("click", () => at("help").showModal());
   at("show-iterations").hidden = !answers;
@@ -98,7 +104,8 @@ function listen() {
     const first = at("found").querySelector("button");
     if (first) first.click();
   }));
-  at("solve").addEventListener("click", solveAgain);
+  at("solve").addEventListener("click", () => solveAgain(false));
+  at("solve-chips").addEventListener("click", () => solveAgain(true));
   at("stop").addEventListener("click", quietly(() => request("/api/stop", {})));
   moves(at("line"), "button", () => 1000);
   moves(at("children"), "button", () => 1000);

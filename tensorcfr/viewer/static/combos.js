@@ -8,7 +8,8 @@ function showCombos(names) {
   const sums = !node.groups ? hands : names.length ? sumsOf(node, names) : group ? groupOf(node, group) : everyOf(node);
   const title = names.length ? names.join(", ") : group || "all hands";
   const mix = mixOf(node, sums), ev = meanOf(sums, hand => hand.ev), equity = meanOf(sums, hand => equityOf(hand));
-  const facts = [combosText(sums), known(ev) ? `EV ${signed(ev, 3)}` : null, known(equity) ? `equity ${percent(equity)}` : null];
+  const chips = meanOf(sums, hand => hand.chips);
+  const facts = [combosText(sums), known(ev) ? `EV ${signed(ev, 3)}` : null, known(chips) ? `${signed(chips, 4)} chips` : null, known(equity) ? `equity ${percent(equity)}` : null];
   at("combos").replaceChildren(
     make("h3", {}, `${title}${ofFirst()}`, make("small", {}, facts.filter(known).join(" · "))),
     known(mix[0]) ? make("div", {class: "mix"}, bar(node, mix), ...node.actions.map((action, i) => make("span", {},
@@ -30,7 +31,8 @@ function comboTable(node, hands) {
     make("td", {}, brief(100 * (hand.weight || 0), 3)),
     ...hand.p.map((p, action) => make("td", {class: "action", "data-p": p, "data-q": hand.q ? hand.q[action] : null},
       percent(p), twin ? make("small", {}, `B ${percent(twin.p[action])}`) : null,
-      hand.q ? make("small", {}, signed(hand.q[action], 3)) : null)),
+      hand.q ? make("small", {}, signed(hand.q[action], 3)) : null,
+      hand.chips_q ? make("small", {}, `${signed(hand.chips_q[action], 4)} chips`) : null)),
     equal ? make("td", {class: "equity", "data-value": equityOf(hand)}, percent(equityOf(hand))) : null,
   ]));
   const body = make("tbody", {}, ...rows);
@@ -51,7 +53,7 @@ function showGroups() {
   const lines = names => names.map(name => {
     const hands = groupOf(node, name);
     if (!(likely(hands) > 0)) return null;
-    const ev = meanOf(hands, hand => hand.ev), equity = meanOf(hands, hand => equityOf(hand));
+    const ev = meanOf(hands, hand => hand.ev), chips = meanOf(hands, hand => hand.chips), equity = meanOf(hands, hand => equityOf(hand));
     return make("tr", {}, 
       make("td", {}, make("button", {
         class: "group", "data-key": name, "aria-pressed": String(state.view.group === name),
@@ -64,7 +66,7 @@ function showGroups() {
       }, name)),
       make("td", {"data-share": likely(hands) / total}, percent(likely(hands) / total)),
       make("td", {class: "bars"}, bar(node, mixOf(node, hands))),
-      make("td", {}, signed(ev, 3)), make("td", {}, percent(equity)));
+      make("td", {}, signed(ev, 3), known(chips) ? make("small", {}, `${signed(chips, 4)} chips`) : null), make("td", {}, percent(equity)));
   });
   const body = make("tbody", {});
   const heads = name => make("tr", {}, ...[`${name}${ofFirst()}`, "share", "strategy", "EV", "equity"].map(text => make("th", {}, text)));

@@ -10,7 +10,7 @@ const EXAMPLES = {
 };
 const FIELDS = {
   game: "holdem", board: "Td9d6hQc", oop: EXAMPLES.holdem[0], ip: EXAMPLES.holdem[1],
-  pot: "100", stacks: "200", target: "0.5", iterations: "1000",
+  pot: "100", stacks: "200", payouts: "", others: "", bounties: "", target: "0.5", iterations: "1000",
   "bets.flop": "50%", "bets.turn": "60%", "bets.river": "60%,a", "raises.flop": "2.5x", "raises.turn": "2.5x", "raises.river": "2.5x",
 };
 const spot = {...FIELDS};
@@ -27,7 +27,8 @@ function spotOptions() {
   const left = STREETS.slice(Math.max(0, boardOf().length - 3));
   const sizes = what => Object.fromEntries(left.map(street => [street, spot[`${what}.${street}`]]));
   return {
-    game: spot.game, board: spot.board, ranges: [spot.oop, spot.ip], pot: Number(spot.pot), stacks: Number(spot.stacks),
+    game: spot.game, board: spot.board, ranges: [spot.oop, spot.ip], pot: Number(spot.pot), stacks: spot.stacks,
+    payouts: spot.payouts, others: spot.others, bounties: spot.bounties,
     bets: sizes("bets"), raises: sizes("raises"),
   };
 }
@@ -84,7 +85,11 @@ async function showForm() {
   at("about").hidden = true;
   const boardAndChips = make("fieldset", {}, make("legend", {}, "board and chips"),
     gameField(about.spots), field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
-    make("div", {class: "pairs"}, field("pot", "pot", {inputmode: "decimal"}), field("stacks", "stacks", {inputmode: "decimal"})));
+    make("div", {class: "pairs"}, field("pot", "pot", {inputmode: "decimal"}), field("stacks", "stacks")));
+  const money = make("fieldset", {id: "form-tournament"}, make("legend", {}, "tournament"),
+    field("payouts", "prizes", {placeholder: "500,300,200; empty in a cash game"}),
+    field("others", "others' stacks", {placeholder: "1500,1400"}), field("bounties", "bounties", {placeholder: "OOP, IP, others"}),
+    make("p", {class: "dim"}, "Prizes that can still be won, the first first. Unequal stacks: OOP,IP. Bounties are progressive."));
   const sizes = make("fieldset", {}, make("legend", {}, "sizes by street"), make("div", {id: "streets"}),
     make("p", {class: "dim"}, "60% of the pot, 2.5x the bet (raises), 100c chips, e geometric, a all-in; commas between."));
   const solving = make("fieldset", {}, make("legend", {}, "solve"),
@@ -94,7 +99,7 @@ async function showForm() {
     make("p", {id: "building", role: "status"}),
     make("p", {class: "dim buttons"}, "Or a game: ", ...about.games.map(name => make("button", {"data-game": name, on: {click: () => build({game: name})}}, name))));
   at("form").replaceChildren(
-    make("div", {class: "fields"}, boardAndChips, sizes, solving), make("div", {class: "fields"}, ...["oop", "ip"].map(painter)));
+    make("div", {class: "fields"}, boardAndChips, make("div", {}, sizes, money), solving), make("div", {class: "fields"}, ...["oop", "ip"].map(painter)));
   moves(at("deck"), ".cell", () => 13);
   showDeck();
   showStreets();
@@ -193,8 +198,15 @@ async function showSize() {
   const size = await request("/api/form/size", spotOptions()), failed = size.error;
   if (turn !== sizing) return;
   said.className = failed ? "error" : "";
-  said.textContent = failed || `${size.hands.join(" × ")} hands, ${whole(size.public_nodes)} public nodes, ${whole(size.infosets)} infosets: about ${size.memory} to build and solve.`;
+  said.textContent = failed || `${size.hands.join(" × ")} hands, ${whole(size.public_nodes)} public nodes, ${whole(size.infosets)} infosets: about ${size.memory} to build and solve.${moneyOf(size.tournament)}`;
   at("build").disabled = Boolean(failed);
+}
+
+// Prizes and risks of both players of the spot before it is played.
+function moneyOf(tournament) {
+  if (!tournament || !tournament.prizes) return "";
+  const {players, prizes, bubble_factors: factors} = tournament;
+  return ` Prizes now: ${[0, 1].map(i => `${players[i]} ${brief(prizes[i])}${known(factors[i][1 - i]) ? `, bubble factor ${factors[i][1 - i].toFixed(2)}` : ""}`).join("; ")}.`;
 }
 
 async function build(what) {

@@ -18,8 +18,10 @@ function filled(parts, height) {
 
 // Content of a cell: its background, a number, and a text for screen readers.
 function cellOf(node, index, hands, show, bounds) {
+  if (show === "change") return changeOf(node, hands);
   const mean = {
     EV: () => meanOf(hands, hand => hand.ev),
+    chips: () => meanOf(hands, hand => hand.chips),
     equity: () => meanOf(hands, hand => equityOf(hand, index)),
     weight: () => weightOf(hands),
   };
@@ -33,14 +35,30 @@ function cellOf(node, index, hands, show, bounds) {
   const value = mean[show](), [low, high] = bounds;
   const share = known(value) ? (value - low) / Math.max(high - low, 1e-12) : null;
   const colour = show === "weight" ? "var(--weight)" : known(share) ? scaled(share) : "transparent";
-  const text = !known(value) ? "" : show === "EV" ? brief(value, 3) : `${Math.round(100 * value)}`;
+  const text = !known(value) ? "" : isValue(show) ? brief(value, 3) : `${Math.round(100 * value)}`;
   return {style: filled([[1, colour]], show === "weight" ? value : 1), text, value, said: `${show} ${text}`};
 }
 
+// Content of a cell for the change from A to B: the actions that B takes more often.
+function changeOf(node, hands) {
+  const other = state.nodes[1], twins = hands.map(hand => hand.by ? sumsOf(other, [hand.name])[0] : twinOf(other, hand)).filter(known);
+  if (!(likely(hands) > 0) || !(likely(twins) > 0)) return {style: filled([], 0), text: "", said: "not reached by both"};
+  const mix = mixOf(node, hands), changes = mixOf(other, twins).map((p, action) => p - mix[action]);
+  const more = changes.map(change => Math.max(0, change)), value = more.reduce((sum, change) => sum + change, 0);
+  return {
+    style: filled([...more.map((change, action) => [change, colourOf(node, action)]), [1 - value, "transparent"]], 1), changes, value,
+    text: value >= 0.005 ? `${Math.round(100 * value)}` : "",
+    said: changes.map((change, action) => `${node.actions[action]} ${points(change)} points`).join(", "),
+  };
+}
+
+const isValue = show => show === "EV" || show === "chips";
+
 // Smallest and largest number of the colour scale.
 function boundsOf(node, show) {
-  if (show !== "EV") return [0, 1];
-  const most = Math.max(1e-12, ...everyOf(node).filter(hand => hand.reach > 0 && known(hand.ev)).map(hand => Math.abs(hand.ev)));
+  if (!isValue(show)) return [0, 1];
+  const number = show === "EV" ? "ev" : "chips";
+  const most = Math.max(1e-12, ...everyOf(node).filter(hand => hand.reach > 0 && known(hand[number])).map(hand => Math.abs(hand[number])));
   return [-most, most];
 }
 
@@ -53,7 +71,7 @@ function square(node, index, title) {
     return make("button", {
       class: ["cell", alive ? "" : "never", picked.includes(name) ? "chosen" : "", hands.some(lockedBy) ? "locked" : ""].join(" ").trim(),
       "data-hand": name, "data-key": `${index} ${name}`, disabled: !hands.length, style: shown ? shown.style : {},
-      "data-p": alive && shown.mix ? shown.mix.join(" ") : null, "data-value": shown ? shown.value : null,
+      "data-p": alive && shown.mix ? shown.mix.join(" ") : null, "data-change": shown && shown.changes ? shown.changes.join(" ") : null, "data-value": shown ? shown.value : null,
       "aria-label": shown ? `${name}, ${combosText(hands)}, ${shown.said}` : name,
       on: {
         click: event => pick(name, event.shiftKey || event.ctrlKey || event.metaKey),
@@ -106,5 +124,6 @@ function tiles(node, other) {
 
 function grid(node, other) {
   if (!classes(node.hands)) return tiles(node, other);
-  return make("div", {class: "squares"}, ...state.nodes.map((one, index) => square(one, index, `${state.about.names[index]}`)));
+  if (showNow() === "change") return make("div", {class: "squares"}, square(node, 0, SHOWN.change));
+  return make("div", {class: "squares"}, ...state.nodes.map((one, index) => square(one, index, nameOf(index))));
 }

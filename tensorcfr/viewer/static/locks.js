@@ -69,10 +69,10 @@ function saySolving(text, failed) {
   at("solving").textContent = text;
 }
 
-async function solveAgain() {
+async function solveAgain(forChips) {
   saySolving("");
   try {
-    await request("/api/solve", {locks: state.locks, iterations: Number(at("iterations").value)});
+    await request("/api/solve", {locks: state.locks, iterations: Number(at("iterations").value), for_chips: forChips});
     watch();
   } catch (error) {
     saySolving(error.message, true);
@@ -115,18 +115,4 @@ async function watch() {
   }
   state.running = Boolean(running);
   setTimeout(() => { if (turn === watching) watch(); }, running ? QUICK : BEAT);
-}
-
-function showCost() {
-  const [a, b] = state.about.solutions;
-  at("cost").replaceChildren();
-  if (!b) return;
-  const rows = [
-    ["value in A", "a", a.values], ["value in B", "b", b.values],
-    ["B − A", "cost", a.values.map((value, player) => b.values[player] - value)],
-    ["could gain in B", "gain", b.gains],
-  ].map(([text, name, values]) => make("tr", {}, make("td", {}, text), ...values.map((value, player) =>
-    make("td", {class: name, "data-player": player, "data-value": value}, signed(value)))));
-  const head = make("tr", {}, make("th", {}, ""), ...a.values.map((_, player) => make("th", {}, seat(player))));
-  at("cost").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
 }

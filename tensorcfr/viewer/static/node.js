@@ -51,11 +51,14 @@ function show() {
   const figures = [];
   if (known(node.reach)) figures.push(`reached with probability ${named(one => brief(one.reach))}`);
   if (known(node.value)) figures.push(`value for ${seat(node.player)}: ${named(one => signed(one.value))}${state.about.unit ? ` ${state.about.unit}` : ""}`);
+  if (state.about.tournament && known(node.value)) {
+    const chips = named(one => signed(meanOf(everyOf(one), hand => hand.chips)));
+    if (known(meanOf(everyOf(node), hand => hand.chips))) figures.push(`${chips} chips`);
+  }
   if (node.utility) figures.push(`expected utility: ${node.utility.map(value => signed(value)).join(", ")}`);
   at("node-figures").textContent = figures.join("; ");
   showChildren(node);
   at("note").textContent = node.note || (node.values === false ? "expected values are being computed …" : "");
-  showLegend();
   showStrategy();
   showRanges();
   showEditor();
@@ -86,23 +89,22 @@ const namesActions = node => node.kind === "decision" && node.children.length ==
 function showLegend() {
   const parts = (namesActions(state.node) ? [] : state.node.actions).flatMap((action, index) => [
     make("span", {class: "swatch", style: {background: colourOf(state.node, index)}}), action]);
-  const two = state.nodes.length > 1 && shapeNow() !== "grid" ? "upper bar: A, lower bar: B (B − A in percentage points)" : "";
+  const two = state.nodes.length < 2 ? "" : shapeNow() !== "grid" ? "upper bar: A, lower bar: B (B − A in percentage points)"
+    : showNow() === "change" ? "colours: actions that B takes more often than A; number: per cent of the play that changes" : "";
   at("legend").replaceChildren(...parts, two);
 }
 
-// Cards that are dealt have no values.
-const canShow = (show, cards) => show === "strategy" || show === "equity" || !cards;
-
 function showStrategy() {
   const node = state.node, box = at("strategy"), shape = shapeNow();
+  showLegend();
   const poker = Boolean(node.hands.length && classes(node.hands));
   for (const button of at("shapes").children) button.setAttribute("aria-pressed", String(button.textContent === shape));
   const cards = dealsCards(node);
   at("shown").hidden = !(poker && shape === "grid") && !(cards && !node.left_out);
-  for (const button of at("shown").children) button.hidden = !canShow(button.dataset.key, Boolean(cards));
+  for (const button of at("shown").children) button.hidden = !canShow(button.dataset.key);
   for (const button of at("shown").children) button.setAttribute("aria-pressed", String(button.dataset.key === showNow()));
   at("detail").hidden = !poker;
-  at("look").className = !poker ? "" : state.nodes.length > 1 && shape === "grid" ? "poker pair" : "poker";
+  at("look").className = !poker ? "" : state.nodes.length > 1 && shape === "grid" && showNow() !== "change" ? "poker pair" : "poker";
   if (cards) { showCards(); return; }
   if (!node.hands.length) { box.replaceChildren(); return; }
   if (shape === "grid") {

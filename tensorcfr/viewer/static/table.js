@@ -29,9 +29,9 @@ const inSecond = (twin, name, digits) => twin && known(twin[name]) ? make("small
 const handName = (hand, node) => make("span", {class: "name"}, hand.hand ? pretty(hand.hand) : node.name);
 
 function table(node, other, shown) {
-  const equal = state.equity !== null;
+  const equal = state.equity !== null, money = state.about.tournament;
   const head = make("tr", {}, make("th", {}, "hand"), make("th", {class: "bars"}, "strategy"),
-    make("th", {}, "EV"), equal ? make("th", {}, "equity") : null, make("th", {class: "reach"}, "reach"),
+    make("th", {}, "EV"), money ? make("th", {}, "chips") : null, equal ? make("th", {}, "equity") : null, make("th", {class: "reach"}, "reach"),
     make("th", {class: "lost", title: "against a best response"}, "lost"),
     make("th", {class: "regret", title: "what a best response from here on earns more, given that the hand gets here"}, "conditional regret"),
     ...node.actions.map(action => make("th", {}, pretty(action))));
@@ -41,11 +41,13 @@ function table(node, other, shown) {
       class: "action", "data-p": p, "data-q": hand.q ? hand.q[action] : null,
     }, percent(p),
       twin ? make("small", {}, `B ${percent(twin.p[action])} (${points(twin.p[action] - p)})`) : null,
-      hand.q ? make("small", {}, `EV ${signed(hand.q[action])}`) : null));
+      hand.q ? make("small", {}, `EV ${signed(hand.q[action])}`) : null,
+      hand.chips_q ? make("small", {}, `${signed(hand.chips_q[action])} chips`) : null));
     return row(hand, [
       make("td", {}, handName(hand, node), fixed(hand, twin)),
       make("td", {class: "bars"}, bar(node, hand.p), twin ? bar(node, twin.p) : null),
       make("td", {class: "ev", "data-value": hand.ev}, signed(hand.ev), twin && known(twin.ev) ? make("small", {}, `B ${signed(twin.ev)}`) : null),
+      money ? make("td", {class: "chips-ev", "data-value": hand.chips}, signed(hand.chips), twin && known(twin.chips) ? make("small", {}, `B ${signed(twin.chips)}`) : null) : null,
       equal ? make("td", {class: "equity", "data-value": equityOf(hand)}, percent(equityOf(hand))) : null,
       make("td", {class: "reach", "data-value": hand.reach}, brief(hand.reach), inSecond(twin, "reach")),
       make("td", {class: "lost", "data-value": hand.loss}, brief(hand.loss, 2), inSecond(twin, "loss", 2)),

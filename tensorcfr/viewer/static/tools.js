@@ -31,7 +31,9 @@ const brief = (value, digits = 4) => {
   if (!known(value)) return "–";
   if (Math.abs(value) < 5e-13) return "0";
   const text = Math.abs(value) < 1e-4 ? value.toExponential(Math.min(2, digits - 1)) : value.toPrecision(digits);
-  return text.includes("e") ? text : String(parseFloat(text));
+  if (!text.includes("e")) return String(parseFloat(text));
+  // Large numbers are whole: a cell has no room for a power of ten.
+  return Math.abs(value) >= 1 && Math.abs(value) < 1e7 ? String(Math.round(value)) : text;
 };
 const signed = (value, digits = 4) => known(value) ? (value > 0 ? "+" : "") + brief(value, digits) : "–";
 const percent = value => {

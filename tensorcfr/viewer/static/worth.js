@@ -1,0 +1,36 @@
+// Values of the players, the gain of a best response of each, and the risks of a tournament.
+
+function showCost() {
+  const {solutions, tournament, unit} = state.about, [a, b] = solutions;
+  const isShare = name => name.startsWith("gain") && tournament && tournament.pool;
+  const rows = [
+    tournament ? ["before the hand", "before", tournament.before] : null,
+    [b ? "value in A" : "value", "a", a.values],
+    b ? ["value in B", "b", b.values] : null,
+    b ? ["B − A", "cost", a.values.map((value, player) => b.values[player] - value)] : null,
+    [b ? "could gain in A" : "could gain", "gain-a", a.gains],
+    b ? ["could gain in B", "gain", b.gains] : null,
+  ].filter(known).map(([text, name, values]) => make("tr", {}, make("td", {}, text, isShare(name) ? make("small", {}, "% of all prizes") : null), ...values.map((value, player) =>
+    make("td", {class: name, "data-player": player, "data-value": value}, name === "before" ? brief(value) : signed(value),
+      isShare(name) && known(value) ? make("small", {}, `${brief(100 * value / tournament.pool, 2)}%`) : null))));
+  const head = make("tr", {}, make("th", {}, ""), ...a.values.map((_, player) => make("th", {}, seat(player))));
+  at("worth-title").textContent = `values${unit ? `, ${unit}` : ""}`;
+  at("cost").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+}
+
+// Bubble factors of each pair of players, and below each the risk premium.
+function showRisks() {
+  const {tournament} = state.about;
+  at("risks-section").hidden = !tournament || !tournament.prizes;
+  if (at("risks-section").hidden) return;
+  const {players, stacks, prizes, bubble_factors, premiums} = tournament;
+  const head = make("tr", {}, ...["", ...players].map(text => make("th", {}, text)));
+  const rows = players.map((name, i) => make("tr", {}, make("td", {class: "prize", "data-value": prizes[i]}, name,
+    make("small", {}, `${brief(stacks[i], 6)} chips`), make("small", {}, `prize ${brief(prizes[i])}`)),
+    ...players.map((_, j) => {
+      const premium = premiums[i][j], factor = bubble_factors[i][j];
+      return make("td", {class: "risk", "data-value": factor, "data-premium": premium}, ...(known(premium) ? [
+        known(factor) ? factor.toFixed(2) : "∞", make("small", {}, `${premium < 0 ? "−" : "+"}${Math.abs(100 * premium).toFixed(1)}%`)] : []));
+    })));
+  at("risks").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+}
