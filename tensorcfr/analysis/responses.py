@@ -23,7 +23,6 @@ from ..evaluation.player_models import (
     CountsByLabel,
     FullAt,
     Method,
-    Trust,
     check_constant_sum,
     locks_of_model,
     modelled_strategy,
@@ -38,6 +37,7 @@ from ..model.locks import DATA_BIASED, RESTRICTED
 from ..model.policy import Policy
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
+from ..solvers.solver_arguments import Target, to_game_unit
 from .comparison import seated
 
 SEARCH_STEPS = 8
@@ -73,6 +73,8 @@ class RobustResponses:
     gaps: np.ndarray
     """float64 (responses,): exploitability of each solution in its restricted game, where best
     responses of the other player keep to the model, too; 0 for linear programs."""
+    max_loss: float
+    """Largest risk that was asked for; infinite if none was."""
 
     @property
     def gain(self) -> np.ndarray:
@@ -89,10 +91,10 @@ class RobustResponses:
         """
         return self.worst[0] - self.worst
 
-    def within(self, max_loss: float) -> int:
-        """Return the index of the response with the largest gain whose risk is at most
-        ``max_loss``."""
-        return int(np.argmax(np.where(self.risk <= max_loss, self.gain, -np.inf)))
+    @property
+    def chosen(self) -> int:
+        """Index of the response with the largest gain whose risk is at most :attr:`max_loss`."""
+        return int(np.argmax(np.where(self.risk <= self.max_loss, self.gain, -np.inf)))
 
     def __str__(self) -> str:
         lines = [
@@ -127,7 +129,7 @@ def robust_responses(
     model: Any = None,
     method: Method = DATA_BIASED,
     weights: Annotated[Sequence[float], Several(Number(least=0, most=1))] = (0.25, 0.5, 0.75, 0.9),
-    max_loss: Annotated[float | None, Number(least=0, finite=True)] = None,
+    max_loss: Target | None = None,
     full_at: FullAt = 10,
     algorithm: str | Record | None = None,
     **options: Any,
@@ -159,8 +161,9 @@ def robust_responses(
         method: ``"data-biased"`` or ``"restricted"``.
         weights: Degrees of trust in the model, from 0 to 1, in any order; 0 is added.
         max_loss: Search for the largest weight whose response risks at most this; see
-            :attr:`RobustResponses.risk` and :meth:`RobustResponses.within`.  The search halves the
-            range between the weights above and below 8 times, and its responses are returned, too.
+            :attr:`RobustResponses.risk` and :attr:`RobustResponses.chosen`.  It is a number in the
+            game's own unit, or a text such as ``"1%"`` of the pot.  The search halves the range
+            between the weights above and below 8 times, and its responses are returned, too.
         full_at: Count of an infoset from which the confidence in it is full.
         algorithm: Algorithm that solves the modified games.  By default linear programs in flat
             games (``"lp"``), and the default algorithm of :func:`tensorcfr.solve` in chunks.
@@ -199,17 +202,26 @@ def robust_responses(
 
     for weight in sorted({0.0, *map(float, weights)}):
         add(weight)
-    if max_loss is not None:
-        _search(found, add, max_loss)
+    limit = to_game_unit("max_loss", max_loss, game)
+    if limit is not None:
+        _search(found, add, limit)
     used = sorted(found)
     policies, against, worst, gaps = zip(*(found[weight] for weight in used), strict=True)
-    columns = np.array(used), policies, np.array(against), np.array(worst), np.array(gaps)
-    return RobustResponses(game, player, played, method, *columns)
+    return RobustResponses(
+        game=game,
+        player=player,
+        model=played,
+        method=method,
+        weights=np.array(used),
+        policies=policies,
+        against_model=np.array(against),
+        worst=np.array(worst),
+        gaps=np.array(gaps),
+        max_loss=np.inf if limit is None else limit,
+    )
 
 
-def _search(
-    found: dict[float, _Response], add: Callable[[float], None], max_loss: float
-) -> None:
+def _search(found: dict[float, _Response], add: Callable[[float], None], max_loss: float) -> None:
     """Add the responses of a search for the largest weight that risks at most ``max_loss``."""
 
     def is_safe(weight: float) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._util.argument_checks import Kind, Number, OneOf, Whole, brief, checked
 from ..formats.policies import find_policy
-from ..kernels.chunk_passes import first_entry, own_sequences
+from ..kernels.chunk_passes import first_entry
 from ..kernels.pass_arrays import plain_numbers
 from ..kernels.shapes import shape_form
 from ..model.arrays import FREE, SequenceForm, frozen_array, not_none
@@ -180,9 +180,7 @@ def modelled_strategy(
     return strategy, np.minimum(1.0, totals / float(full_at))
 
 
-def _strategy_of(
-    game: CompiledGame, model: Any, player: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _strategy_of(game: CompiledGame, model: Any, player: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the strategies of a model, and 1 where it has one, both float64 (numbers,)."""
     uniform = Policy.uniform(game).probabilities
     if model is None:

@@ -16,7 +16,7 @@ from support.random_games import games, public_tree_games
 from support.reference import ReferenceCFR, normalized
 from support.slow_values import SlowValues
 from support.variants import VARIANTS
-from tensorcfr import Game, Locks, Policy, Solver, compile_game, evaluate, solve
+from tensorcfr import Game, Policy, Solver, compile_game, evaluate
 from tensorcfr.analysis import model_locks
 from tensorcfr.rules import Chance, Decision
 
@@ -95,9 +95,11 @@ def some_model(game: Any, symmetric: bool, seed: int) -> dict[str, list[float]]:
     else:
         policy = Policy.from_rows(
             game,
-            lambda label, actions: draw.dirichlet(np.ones(len(actions)))
-            if draw.random() < 0.7
-            else np.eye(len(actions))[draw.integers(len(actions))],
+            lambda label, actions: (
+                draw.dirichlet(np.ones(len(actions)))
+                if draw.random() < 0.7
+                else np.eye(len(actions))[draw.integers(len(actions))]
+            ),
         )
     return {label: list(row.values()) for label, row in policy.to_dict().items()}
 
@@ -149,8 +151,7 @@ def check(
         )
         slow = SlowValues(
             reference.tree,
-            copied
-            | {k: list(v.values()) for k, v in average.items() if k not in twin.copies},
+            copied | {k: list(v.values()) for k, v in average.items() if k not in twin.copies},
         )
         for evaluation in (solver.evaluate(), evaluate(game, solver.average_policy(), locks=locks)):
             assert evaluation.values == pytest.approx(slow.values, abs=1e-12)
@@ -183,7 +184,13 @@ def test_random_games(game: Game, variant: str, method: str, player: int, weight
     **SOME,
 )
 def test_every_layout(  # type: ignore[no-untyped-def]
-    game: Any, cut: Any, symmetric: bool, variant: str, method: str, player: int, weight: float,
+    game: Any,
+    cut: Any,
+    symmetric: bool,
+    variant: str,
+    method: str,
+    player: int,
+    weight: float,
     seed: int,
 ):
     with interpreted_kernels():
