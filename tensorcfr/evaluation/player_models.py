@@ -156,8 +156,9 @@ def modelled_strategy(
     strategy, confidence = _strategy_of(game, model, player)
     if counts is None:
         return strategy, confidence
-    # Infosets that are merged share their numbers, so that their counts are added.
-    taken, totals = np.zeros((2, game.n_numbers))
+    # Infosets that are merged share their numbers: their counts are added, and the confidence is
+    # that of the mean count.
+    taken, totals, labels = np.zeros((3, game.n_numbers))
     for label, row in counts.items():
         try:
             infoset = game.locate(label)
@@ -176,8 +177,9 @@ def modelled_strategy(
         ]
         taken[infoset.numbers] += numbers
         totals[infoset.numbers] += sum(numbers)
+        labels[infoset.numbers] += 1.0
     np.divide(taken, totals, out=strategy, where=totals > 0.0)
-    return strategy, np.minimum(1.0, totals / float(full_at))
+    return strategy, np.minimum(1.0, totals / np.maximum(labels, 1.0) / float(full_at))
 
 
 def _strategy_of(game: CompiledGame, model: Any, player: int) -> tuple[np.ndarray, np.ndarray]:

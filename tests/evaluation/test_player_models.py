@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, rounding
+from support.equality import EARLY_MARKS, TOLERANCE, as_game, bits, difference, rounding
 from support.interpreted import interpreted_kernels
 from support.properties import examples
 from support.random_games import games, public_tree_games
 from support.reference import ReferenceCFR, normalized
 from support.slow_values import SlowValues
 from support.variants import VARIANTS
-from tensorcfr import Game, Policy, Solver, compile_game, evaluate
-from tensorcfr.analysis import model_locks
+from tensorcfr import Game, Policy, Solution, Solver, compile_game, evaluate, solve
+from tensorcfr.analysis import model_locks, regrets
 from tensorcfr.rules import Chance, Decision
 
 MODEL, FREE_COIN = "the model", "free"
@@ -197,3 +198,52 @@ def test_every_layout(  # type: ignore[no-untyped-def]
         compiled = compile_game(game, cut=cut, symmetry=symmetric)
         model = some_model(compiled, symmetric, seed)
         check(compiled, as_game(game), variant, method, player, weight, model)
+
+
+def test_files_keep_the_model(tmp_path: Path, interpreted: None) -> None:
+    """A solution that was read has the same figures, and continues to the same bits."""
+    game = compile_game("kuhn")
+    uniform = Policy.uniform(game)
+    for method in METHODS:
+        locks = model_locks(game, uniform, 1, 0.5, method=method)
+        solution = solve(game, "dcfr", iters=20, locks=locks)
+        read = Solution.load(solution.save(tmp_path / f"{method}.npz"))
+        assert read.locks == locks
+        assert read.evaluation == solution.evaluation
+        assert read.policy.probabilities.tolist() == solution.policy.probabilities.tolist()
+        assert "player 1" in read.summary()
+        whole = solve(game, "dcfr", iters=40, locks=locks)
+        going_on = solve(read.game, iters=20, start=read)
+        assert bits(going_on.state) == bits(whole.state)
+        with pytest.raises(ValueError, match="start was solved with other locks"):
+            solve(game, iters=1, start=solution, locks=model_locks(game, uniform, 1, 0.4))
+        # In the real game the other player may do more.
+        real, restricted = evaluate(game, solution.policy), solution.evaluation
+        assert real.best_responses[1] > restricted.best_responses[1] + 0.01
+
+
+def test_refusals() -> None:
+    game = compile_game("kuhn")
+    with pytest.raises(ValueError, match="needs two players, and kuhn\\(players=3\\) has 3"):
+        model_locks(compile_game("kuhn(players=3)"), None, 0, 0.5)
+    with pytest.raises(ValueError, match="needs a constant sum, and the utilities"):
+        model_locks(compile_game("battle_of_the_sexes"), None, 0, 0.5)
+    with pytest.raises(ValueError, match="probabilities at 'Qs r' sum to 0.2, not to 1"):
+        model_locks(compile_game("leduc"), {"Qs r": {"fold": 0.2}}, 1, 0.5)
+    with pytest.raises(ValueError, match="no infoset 'Z' to lock"):
+        model_locks(game, {"Z": {"bet": 1}}, 1, 0.5)
+    with pytest.raises(ValueError, match="the model has no infoset of player 1"):
+        model_locks(game, {"J": {"bet": 1}}, 1, 0.5)
+    with pytest.raises(ValueError, match="weight must be a number from 0 to 1, not 2"):
+        model_locks(game, None, 1, 2)
+    locks = model_locks(game, None, 1, 0.5)
+    with pytest.raises(ValueError, match="without a model of a player"):
+        regrets(game, locks=locks)
+    with pytest.raises(ValueError, match="external_sampling takes no locks"):
+        solve(game, "external_sampling", iters=1, locks=locks)
+    with pytest.raises(ValueError, match="the model is for kuhn, whose infosets differ from leduc"):
+        solve(compile_game("leduc"), iters=1, locks=locks)
+    cut = compile_game("leduc", cut=1)
+    biased = model_locks(cut, None, 1, 0.5, method="data-biased")
+    with pytest.raises(ValueError, match="takes float64 or float32, not int16"):
+        Solver(cut, "dcfr", precision="int16", locks=biased)
