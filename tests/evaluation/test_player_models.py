@@ -228,7 +228,7 @@ def test_refusals() -> None:
         model_locks(compile_game("kuhn(players=3)"), None, 0, 0.5)
     with pytest.raises(ValueError, match="needs a constant sum, and the utilities"):
         model_locks(compile_game("battle_of_the_sexes"), None, 0, 0.5)
-    with pytest.raises(ValueError, match="probabilities at 'Qs r' sum to 0.2, not to 1"):
+    with pytest.raises(ValueError, match=r"probabilities at 'Qs r' sum to 0\.2, not to 1"):
         model_locks(compile_game("leduc"), {"Qs r": {"fold": 0.2}}, 1, 0.5)
     with pytest.raises(ValueError, match="no infoset 'Z' to lock"):
         model_locks(game, {"Z": {"bet": 1}}, 1, 0.5)
