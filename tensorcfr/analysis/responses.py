@@ -110,7 +110,7 @@ class RobustResponses:
         return "\n".join(lines)
 
 
-class _Response(NamedTuple):
+class _ResponseValues(NamedTuple):
     """A response, and its values."""
 
     policy: Policy
@@ -191,22 +191,23 @@ def robust_responses(
         respond = _by_linear_programs(*arguments)
     else:
         respond = _by_iterations(*arguments, algorithm, options)
-    played, found = Policy(game, strategy), dict[float, _Response]()
+    played = Policy(game, strategy)
+    by_weight: dict[float, _ResponseValues] = {}
 
     def add(weight: float) -> None:
         policy, gap = respond(weight)
         sides = (policy, played) if player == 0 else (played, policy)
         values = evaluate_probabilities(game, seated(sides).probabilities)
         worst = sum(game.utility_sums) / 2 - values.best_responses[opponent]
-        found[weight] = _Response(policy, values.values[player], worst, gap)
+        by_weight[weight] = _ResponseValues(policy, values.values[player], worst, gap)
 
     for weight in sorted({0.0, *map(float, weights)}):
         add(weight)
     limit = to_game_unit("max_loss", max_loss, game)
     if limit is not None:
-        _search(found, add, limit)
-    used = sorted(found)
-    policies, against, worst, gaps = zip(*(found[weight] for weight in used), strict=True)
+        _search(by_weight, add, limit)
+    used = sorted(by_weight)
+    policies, against, worst, gaps = zip(*(by_weight[weight] for weight in used), strict=True)
     return RobustResponses(
         game=game,
         player=player,
@@ -221,19 +222,21 @@ def robust_responses(
     )
 
 
-def _search(found: dict[float, _Response], add: Callable[[float], None], max_loss: float) -> None:
+def _search(
+    by_weight: dict[float, _ResponseValues], add: Callable[[float], None], max_loss: float
+) -> None:
     """Add the responses of a search for the largest weight that risks at most ``max_loss``."""
 
     def is_safe(weight: float) -> bool:
-        return found[0.0].worst - found[weight].worst <= max_loss
+        return by_weight[0.0].worst - by_weight[weight].worst <= max_loss
 
-    if all(map(is_safe, found)) and 1.0 not in found:
+    if all(map(is_safe, by_weight)) and 1.0 not in by_weight:
         add(1.0)
     for _ in range(SEARCH_STEPS):
-        above = min((weight for weight in found if not is_safe(weight)), default=None)
+        above = min((weight for weight in by_weight if not is_safe(weight)), default=None)
         if above is None:
             return
-        add((above + max(weight for weight in found if weight < above)) / 2)
+        add((above + max(weight for weight in by_weight if weight < above)) / 2)
 
 
 def _by_iterations(
@@ -255,7 +258,7 @@ def _by_iterations(
         else:
             locks = locks_of_model(game, weight * confidence * model, opponent, DATA_BIASED, 0.0)
         # The regrets of the nearest weight are close to those of this one.
-        nearest = min(solved, key=lambda other: abs(other - weight), default=None)
+        nearest = min(solved, key=lambda known: abs(known - weight), default=None)
         start = None if nearest is None else solved[nearest]
         solution = solve(game, algorithm, locks=locks, warm_start=start, **options)
         solved[weight] = solution

@@ -79,10 +79,10 @@ def respond(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Exploit a model of a player, at a stated risk.
+    """Compute responses to a model of a player, at a stated risk.
 
-    The table shows for each trust in the model what the response wins against it, and its worst
-    case. For example 'tensorcfr respond leduc weak.csv --player 0 --max-loss 0.05'.
+    The table has a row for each trust in the model: the value of the response against the model,
+    and against a best response. For example 'tensorcfr respond leduc weak.csv --max-loss 0.05'.
     """
     if model is None and counts is None:
         raise ValueError("give the file of a model, or --counts")
@@ -94,7 +94,7 @@ def respond(
         game = compile_game(source, memory_limit=limit)
     options: dict[str, Any] = {"iters": iters, "target": target, "time_limit": time_limit}
     options |= {"threads": threads if threads != 1 else None, "memory_limit": limit}
-    found = robust_responses(
+    responses = robust_responses(
         game,
         None if counts is None else json.loads(counts.read_text("utf-8")),
         player,
@@ -106,17 +106,17 @@ def respond(
         algorithm=algorithm,
         **{name: value for name, value in options.items() if value is not None},
     )
-    best = found.chosen
+    best = responses.chosen
     if output is not None:
-        save_policy(found.policies[best], output)
+        save_policy(responses.policies[best], output)
     if as_json:
         columns = ("weights", "against_model", "worst", "gain", "risk", "gaps")
         document: dict[str, Any] = {"game": game.name, "player": player, "method": method}
-        document |= {name: getattr(found, name).tolist() for name in columns}
+        document |= {name: getattr(responses, name).tolist() for name in columns}
         print_json(document | {"chosen": best})
         return
     console = plain_console()
-    for line in str(found).splitlines():
+    for line in str(responses).splitlines():
         report.print_line(console, line)
     if output is not None:
-        report.print_line(console, f"wrote {output}: the response of {found.weights[best]:g}")
+        report.print_line(console, f"wrote {output}: the response of {responses.weights[best]:g}")

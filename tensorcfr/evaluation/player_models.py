@@ -89,8 +89,7 @@ def model_locks(
     """
     check_constant_sum(game)
     strategy, confidence = modelled_strategy(game, model, player, counts, full_at)
-    own = sequences_of(game.chunks, player)
-    strategy = np.where(own, strategy, 0.0)
+    strategy = np.where(sequences_of(game.chunks, player), strategy, 0.0)
     if method == RESTRICTED:
         return locks_of_model(game, strategy, player, RESTRICTED, weight)
     return locks_of_model(game, weight * confidence * strategy, player, DATA_BIASED, 0.0)
@@ -190,13 +189,13 @@ def _strategy_of(game: CompiledGame, model: Any, player: int) -> tuple[np.ndarra
     if not isinstance(model, Mapping) or isinstance(model, Policy):
         return np.array(find_policy(game, model, "model").probabilities), np.ones(game.n_numbers)
     # Locks read labels of hands and lines, and check the probabilities.
-    given = Locks(game, model)
-    for label, row in given.items():
+    checked_model = Locks(game, model)
+    for label, row in checked_model.items():
         if len(row) < len(game.lockable(label)[1]):
             raise ValueError(
                 f"the model's probabilities at {label!r} sum to {sum(row.values()):g}, not to 1"
             )
-    probabilities = given.probabilities()
+    probabilities = checked_model.probabilities()
     known = (probabilities != FREE) & sequences_of(game.chunks, player)
     if model and not known.any():
         raise ValueError(f"the model has no infoset of player {player} with several actions")
@@ -213,11 +212,11 @@ def parts_of(form: ChunkedForm) -> Iterator[tuple[int, int, SequenceForm]]:
 
 def sequences_of(form: ChunkedForm, player: int) -> np.ndarray:
     """Return which numbers belong to infosets of a player, bool (numbers,)."""
-    own = np.zeros(form.n_numbers, dtype=bool)
+    belongs = np.zeros(form.n_numbers, dtype=bool)
     for _, base, part in parts_of(form):
         for sequences in _buckets(part, player):
-            own[base + sequences.start : base + sequences.stop] = True
-    return own
+            belongs[base + sequences.start : base + sequences.stop] = True
+    return belongs
 
 
 def _buckets(part: SequenceForm, player: int) -> Iterator[slice]:

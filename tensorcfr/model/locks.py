@@ -38,14 +38,12 @@ class PlayerModel(NamedTuple):
     """float64 (numbers of a policy,): the model's strategy, or least probabilities; 0 for the other
     player and at empty sequences."""
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, compared: object) -> bool:
         return (
-            isinstance(other, PlayerModel)
-            and self[:3] == other[:3]
-            and np.array_equal(self.numbers, other.numbers)
+            isinstance(compared, PlayerModel)
+            and self[:3] == compared[:3]
+            and np.array_equal(self.numbers, compared.numbers)
         )
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def description(self) -> str:
@@ -126,9 +124,9 @@ class Locks(Mapping[str, dict[str, float]]):
     def __bool__(self) -> bool:
         return bool(self._rows) or self.model is not None
 
-    def __eq__(self, other: object) -> bool:
-        model = other.model if isinstance(other, Locks) else None
-        return self.model == model and Mapping.__eq__(self, other)
+    def __eq__(self, compared: object) -> bool:
+        model = compared.model if isinstance(compared, Locks) else None
+        return self.model == model and Mapping.__eq__(self, compared)
 
     __hash__ = None  # type: ignore[assignment]
 
