@@ -238,7 +238,7 @@ def test_refusals() -> None:
         model_locks(game, None, 1, 2)
     locks = model_locks(game, None, 1, 0.5)
     with pytest.raises(ValueError, match="without a model of a player"):
-        regrets(game, locks=locks)
+        regrets(game, checkpoints=[1], locks=locks)
     with pytest.raises(ValueError, match="external_sampling takes no locks"):
         solve(game, "external_sampling", iters=1, locks=locks)
     with pytest.raises(ValueError, match="the model is for kuhn, whose infosets differ from leduc"):
