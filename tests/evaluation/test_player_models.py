@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, bits, difference, rounding
 from support.interpreted import interpreted_kernels
+from support.layouts import in_chunks, numbers_of, same_strategies
 from support.properties import examples
 from support.random_games import games, public_tree_games
 from support.reference import ReferenceCFR, normalized
@@ -19,6 +20,10 @@ from support.slow_values import SlowValues
 from support.variants import VARIANTS
 from tensorcfr import Game, Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.analysis import model_locks, regrets
+from tensorcfr.evaluation.player_models import payoffs_against
+from tensorcfr.games import make_game
+from tensorcfr.kernels import evaluation
+from tensorcfr.payoff import product
 from tensorcfr.rules import Chance, Decision
 
 MODEL, FREE_COIN = "the model", "free"
@@ -154,9 +159,9 @@ def check(
             reference.tree,
             copied | {k: list(v.values()) for k, v in average.items() if k not in twin.copies},
         )
-        for evaluation in (solver.evaluate(), evaluate(game, solver.average_policy(), locks=locks)):
-            assert evaluation.values == pytest.approx(slow.values, abs=1e-12)
-            assert evaluation.best_responses == pytest.approx(slow.best_responses, abs=1e-12)
+        for figures in (solver.evaluate(), evaluate(game, solver.average_policy(), locks=locks)):
+            assert figures.values == pytest.approx(slow.values, abs=1e-12)
+            assert figures.best_responses == pytest.approx(slow.best_responses, abs=1e-12)
 
 
 SOME = {
@@ -247,3 +252,52 @@ def test_refusals() -> None:
     biased = model_locks(cut, None, 1, 0.5, method="data-biased")
     with pytest.raises(ValueError, match="takes float64 or float32, not int16"):
         Solver(cut, "dcfr", precision="int16", locks=biased)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_payoffs_against_a_model(player: int, interpreted: None) -> None:
+    """Equal to the payoff product, which is taken at the terminals, also across chunks."""
+    flat = compile_game("leduc(ranks=2)", symmetry=False)
+    cut = compile_game("leduc(ranks=2)", cut=1, symmetry=False)
+    draw = np.random.default_rng(3)
+    policy = Policy.from_rows(flat, lambda label, actions: draw.dirichlet(np.ones(len(actions))))
+    reach = np.empty(flat.n_sequences)
+    evaluation.realization_plan(flat.form, policy.probabilities, reach)
+    own = flat.form.of_player(player)
+    expected = product(flat.form, player, reach)
+    assert np.abs(expected).max() > 0.01
+    found = payoffs_against(flat.chunks, policy.probabilities, player)
+    np.testing.assert_allclose(found[own], expected, rtol=0, atol=1e-13)
+    numbers = numbers_of(cut, flat)
+    assert cut.chunks.n_chunks > 1
+    in_cut = payoffs_against(cut.chunks, in_chunks(policy, cut).probabilities, player)
+    np.testing.assert_allclose(in_cut[numbers[own]], expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("player", [0, 1])
+def test_chunks_equal_the_flat_game(method: str, player: int, interpreted: None) -> None:
+    flat = compile_game("leduc(ranks=2)", symmetry=False)
+    cut = compile_game("leduc(ranks=2)", cut=1, symmetry=False)
+    draw = np.random.default_rng(4)
+    policy = Policy.from_rows(flat, lambda label, actions: draw.dirichlet(np.ones(len(actions))))
+    solvers = [
+        Solver(game, "dcfr", locks=model_locks(game, model, player, 0.6, method=method))
+        for game, model in ((flat, policy), (cut, in_chunks(policy, cut)))
+    ]
+    for solver in solvers:
+        solver.iterate(3)
+    one, other = solvers
+    assert same_strategies(one, other) < 1e-12
+    assert other.evaluate().values == pytest.approx(one.evaluate().values, abs=1e-12)
+    assert other.evaluate().best_responses == pytest.approx(
+        one.evaluate().best_responses, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("player", "variant"), [(0, "cfr+"), (1, "cfr"), (1, "dcfr")])
+def test_one_card_poker(player: int, variant: str, method: str, interpreted: None) -> None:
+    rules: Any = make_game("kuhn(cards=4)")
+    game = compile_game(rules)
+    check(game, as_game(rules), variant, method, player, 0.6, some_model(game, False, 1))
