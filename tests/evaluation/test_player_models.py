@@ -173,6 +173,7 @@ SOME = {
 }
 
 
+@pytest.mark.full
 @examples(24)
 @given(game=games(n_players=2, zero_sum=True), **SOME)
 def test_random_games(game: Game, variant: str, method: str, player: int, weight: float, seed: int):  # type: ignore[no-untyped-def]
@@ -182,6 +183,7 @@ def test_random_games(game: Game, variant: str, method: str, player: int, weight
         check(compiled, game, variant, method, player, weight, model)
 
 
+@pytest.mark.full
 @examples(40)
 @given(
     game=public_tree_games(n_players=2, zero_sum=True),
