@@ -17,7 +17,7 @@ from typing import Any
 from typer.main import get_command
 
 from tensorcfr import Solver, compile_game, solve
-from tensorcfr.analysis import solve_boards
+from tensorcfr.analysis import robust_responses, solve_boards
 from tensorcfr.cli.app import app
 from tensorcfr.cli.commands import options_of
 from tensorcfr.cli.guide import TASKS
@@ -38,6 +38,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "compile_game": compile_game,
     "game_size": game_size,
     "Match": Match,
+    "robust_responses": robust_responses,
 }
 """What has the words as arguments in Python; the first that has one says what it means."""
 SPOT = {"oop", "ip", *inspect.signature(Holdem).parameters}

@@ -1,5 +1,6 @@
 """Analysis of solves: values of actions, comparisons, plays, regrets and single iterations."""
 
+from ..evaluation.player_models import model_locks
 from .board_reports import BoardReport, solve_boards
 from .bounds import (
     Interval,
@@ -64,6 +65,7 @@ __all__ = [
     "history_values",
     "iteration_events",
     "local_best_response",
+    "model_locks",
     "prize_table",
     "regrets",
     "restate",

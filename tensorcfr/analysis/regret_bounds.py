@@ -27,12 +27,13 @@ import numpy as np
 from .._util.argument_checks import EXACT, Several, Whole, checked
 from .._util.one_line import OneLine
 from ..algorithms import find_algorithm
+from ..evaluation.player_models import part_locks
 from ..kernels.evaluation import add_regrets, best_total, realization_plan
 from ..kernels.random import Seed
 from ..model.arrays import FREE
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import LOCKS, Flat
-from ..model.locks import Locks, LocksLike, locks_for, part_locks
+from ..model.locks import Locks, LocksLike, locks_for
 from ..solvers.initial_states import make_solver
 from ..solvers.request import SolveRequest
 from ..solvers.solver_arguments import Named
@@ -117,6 +118,8 @@ def regrets(
     """
     record = find_algorithm(algorithm)
     locked = locks_for(game, locks)
+    if locked.model is not None:
+        raise ValueError("the bounds of regrets are for locks without a model of a player")
     if record.is_exact:
         raise ValueError(f"{record.name} does not iterate: it has no regrets")
     marks = sorted(set(checkpoints))

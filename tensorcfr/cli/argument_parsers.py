@@ -292,6 +292,12 @@ def read_levels(text: str) -> list[float]:
     return _numbers("--levels", text, float, takes, lambda n: 0 < n < math.inf)
 
 
+def read_weights(text: str) -> list[float]:
+    """Parse weights, ``"0.25,0.5"``."""
+    takes = "numbers from 0 to 1, separated by commas"
+    return _numbers("--weights", text, float, takes, lambda n: 0 <= n <= 1)
+
+
 def read_checkpoints(text: str) -> str | int | list[int]:
     """Parse ``"geometric"``, ``"100"`` (every 100 iterations) or ``"1,10,100"`` (these)."""
     if text == "geometric":

@@ -78,6 +78,11 @@ TASKS = (
         "tensorcfr solve kuhn --lock 'J:bet=0'",
         'solve(compile_game("kuhn"), locks={"J": {"bet": 0}})',
     ),
+    (
+        "exploit a player, at a stated risk",
+        "tensorcfr respond leduc strategy.csv --max-loss 0.05",
+        'robust_responses(compile_game("leduc"), None, 0, model="strategy.csv", max_loss=0.05)',
+    ),
 )
 """Tasks, each with its command and its Python code."""
 

@@ -54,7 +54,7 @@ def print_solution(console: Console, solution: Solution, *, rows: int, strategy:
     """Print the whole report: game, figures, trace, strategy."""
     if solution.is_evaluated:
         _print(console, _game_line(solution.game))
-        locked = f", {len(solution.locks):,} infosets locked" if solution.locks else ""
+        locked = f", {solution.locks.description}" if solution.locks else ""
         heading = (str(solution.algorithm), "bold")
         _print(console, Text.assemble(heading, f"{locked}: {solution.status.value}"))
         _print(console, "")

@@ -88,7 +88,7 @@ class Workers:
                 end=share.end,
                 algorithm=record,
                 precision=precision,
-                locks=share_of_locks(locks, share.begin, share.end),
+                locks=share_of_locks(locks, form, share.begin, share.end, share.form),
                 threads=threads,
                 versions=versions(),
             )

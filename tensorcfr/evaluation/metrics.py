@@ -18,10 +18,11 @@ from ..model.chunked_form import ChunkLocks, bounds_of_parts
 from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import CALLABLE, LOCKS, Compiled, Flat
-from ..model.locks import LocksLike, locks_for, part_locks
+from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
 from ..model.team_game import TeamGame
 from ..payoff import product
+from .player_models import free_weights, part_locks, restricted_results
 from .profile import evaluate_weights, evaluation_bytes
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]] | Any
@@ -114,7 +115,9 @@ def evaluate(
     require(evaluation_bytes(game.chunks), f"evaluating a policy of {game.name}")
     locked = part_locks(game, game.chunks, locks_for(game, locks))
     if game.chunks.n_chunks:
-        return _in_unit(game, *evaluate_weights(game.chunks, profile.parts, locked, progress))
+        parts = free_weights(game.chunks, profile.parts, locked)
+        results = evaluate_weights(game.chunks, parts, locked, progress)
+        return _in_unit(game, *restricted_results(game, locked, *results))
     return evaluate_probabilities(game, _with_locks(game, profile, locked), locked)
 
 
@@ -127,8 +130,10 @@ def evaluate_probabilities(
     if game.chunks.n_chunks:
         bounds = bounds_of_parts(game.chunks)
         parts = lambda first, last: probabilities[bounds[first] : bounds[last]]  # noqa: E731
-        return _in_unit(game, *evaluate_weights(game.chunks, parts, locks))
-    return _in_unit(game, *evaluate_strategies(game.chunks.trunk, probabilities, locks)[:2])
+        results = evaluate_weights(game.chunks, free_weights(game.chunks, parts, locks), locks)
+    else:
+        results = evaluate_strategies(game.chunks.trunk, probabilities, locks)[:2]
+    return _in_unit(game, *restricted_results(game, locks, *results))
 
 
 def _in_unit(game: CompiledGame, values: np.ndarray, best: np.ndarray) -> Evaluation:
@@ -241,6 +246,11 @@ def _respond(
 def _with_locks(game: CompiledGame, policy: Policy, locks: ChunkLocks | None) -> np.ndarray:
     """Copy a policy's probabilities, with the locks imposed on the copy."""
     strategy = policy.probabilities.copy()
-    if locks is not None:
-        kernels.impose(game.chunks.trunk, locks, strategy)
+    if locks is None:
+        return strategy
+    if locks.least.size:
+        form = game.chunks
+        weight = free_weights(form, lambda first, last: strategy, locks)(0, 1)
+        kernels.match_weights(form.trunk, weight, 0.0, strategy, locks)
+    kernels.impose(game.chunks.trunk, locks, strategy)
     return strategy

@@ -260,7 +260,8 @@ def evaluate_weights(
         if batch.n_numbers > len(weight_buffer):
             weight_buffer = aligned(batch.n_numbers, reach.dtype)
         weight_buffer[batch.number_offset[0] : batch.n_numbers] = weights(begin + 1, end + 1)
-        batch_expected, locked = expected[begin : end + 1], share_of_locks(locks, begin, end)
+        batch_expected = expected[begin : end + 1]
+        locked = share_of_locks(locks, game, begin, end, batch)
         batch_weights = frozen_arrays(plain_numbers(weight_buffer))
         evaluation.evaluate_chunked(
             batch, CHUNKS, 0, 1, batch_weights, 0.0, *scratch, batch_expected, best, None, locked

@@ -32,7 +32,14 @@ from .forward_pass import (
     zero_threshold,
 )
 from .local_rule import LocalRule, apply, apply_pace
-from .locked_lanes import apply_lock, first_lock, free_probability, of_lock
+from .locked_lanes import (
+    apply_lock,
+    first_lock,
+    free_probability,
+    has_least,
+    mix_values,
+    of_lock,
+)
 from .parts import Lanes, Part, Rows, Step
 from .ties import ROUNDING, find_tie_thresholds, round_ties, tie_threshold_of
 from .tiles import LONGEST, all_equal, run_length, scatter, tile_length
@@ -110,6 +117,9 @@ def backward(
                 begin += count
                 if not _step_few_actions(part.strategy, part, lanes, step, rows):
                     _step_many_actions(part.strategy, step.rule, part, lanes, step, rows)
+                if locks is not None:  # noqa: SIM102
+                    if has_least(locks, player):
+                        mix_values(locks.least, lanes, value, rows.mean, rows.total)
                 # One level up, they are part of the values of the sequences before these infosets.
                 scatter(rows.mean, parent, infoset, count, n_consecutive, value)
             if locks is not None and end < last_lane:

@@ -25,6 +25,7 @@ from .backward_pass import backward
 from .barrier import count_up, wait_for
 from .forward_pass import forward_from_regrets
 from .local_rule import LocalRule, parameters_of
+from .locked_lanes import has_payoffs, mix_payoffs
 from .packing import StoredRange
 from .parts import Part, Step
 from .pass_arrays import ChunkScratch, Numbers, PassSchedule, StoredArrays, TrunkScratch, Work
@@ -63,12 +64,15 @@ def lock_table(locks: ChunkLocks) -> np.ndarray:
 
 @lends
 @if_given
-def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray) -> LockedLanes:
+def locks_of(
+    locks: ChunkLocks, part: int, base: int, form: SequenceForm, table: np.ndarray
+) -> LockedLanes:
     """Return the locks of a part in the layout of its form; None if the game has no locks.
 
     Args:
         locks: Locks of all parts.
         part: 0 for the trunk, ``c + 1`` for chunk ``c``.
+        base: Number of the part's sequence 0; see :attr:`ChunkedForm.sequence_offset`.
         form: Sequence form of the part.
         table: int64 (at least buckets + 1,): modified in place; the result refers to it.
     """
@@ -79,8 +83,23 @@ def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray
             lock += 1
         # First lock of bucket `b` or of a later one, counted from this part's first lock.
         table[b] = lock - first
-    locked = LockedLanes(table, locks.lane[first:], locks.offset[first:], locks.probability)
+    locked = LockedLanes(
+        table,
+        locks.lane[first:],
+        locks.offset[first:],
+        locks.probability,
+        locks.modelled,
+        locks.least[base:],
+        locks.share,
+        locks.payoff[base:],
+    )
     return borrowed(locked)
+
+
+@inlined
+def base_of(game: ChunkedForm, c: int) -> int:
+    """Return the number of a chunk's sequence 0; 0 for the trunk, c = -1."""
+    return game.sequence_offset[c] if c >= 0 else 0
 
 
 @lends
@@ -115,6 +134,23 @@ def own_sequences(game: ChunkedForm, c: int, form: SequenceForm, player: int) ->
     if player == 0:
         return game.number_offset[c] - game.sequence_offset[c], middle
     return middle, game.number_offset[c + 1] - game.sequence_offset[c]
+
+
+@inlined
+def mix_part_payoffs(
+    game: ChunkedForm,
+    c: int,
+    form: SequenceForm,
+    player: int,
+    locks: LockedLanes | None,
+    value: np.ndarray,
+) -> None:
+    """Apply :func:`mix_payoffs` in a chunk, or in the trunk, c = -1, if a player has payoffs."""
+    if has_payoffs(locks, player):
+        first, last = form.player_sequences[player], form.player_sequences[player + 1]
+        if c >= 0:
+            first, last = own_sequences(game, c, form, player)
+        mix_payoffs(locks, form, player, first, last, value)
 
 
 @lends
@@ -297,7 +333,7 @@ def run_pass(
         else:
             current_part = trunk_of(game, stored, trunk, value_bound)
         form, value = current_part.form, current_part.value
-        locked = locks_of(locks, c + 1, form, work.table)
+        locked = locks_of(locks, c + 1, base_of(game, c), form, work.table)
         weight = _strategy_or(current_part.strategy, current_part.regret)
         bounds = form.player_sequences
         hands = form.hand_rank.shape[1] - 1
@@ -344,6 +380,7 @@ def run_pass(
                     work.prefetch,
                 )
                 payoff_product(form, player, current_part.reach, value, work.payoff, work.prefetch)
+                mix_part_payoffs(game, c, form, player, locked, value)
             if not is_up:
                 continue
             if not is_chunk:

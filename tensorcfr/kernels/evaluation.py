@@ -19,6 +19,7 @@ from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch
 from ..payoff.product_share import ProductShare
 from . import packing
 from .chunk_passes import (
+    base_of,
     branches,
     chunk_view,
     collect,
@@ -26,13 +27,22 @@ from .chunk_passes import (
     leave,
     lock_table,
     locks_of,
+    mix_part_payoffs,
     most_scratch,
     own_numbers,
     visited,
     workplace,
 )
 from .forward_pass import as_precision_of, follow, forward_from_regrets, strategies
-from .locked_lanes import apply_lock, free_probability, locked_best, of_lock
+from .locked_lanes import (
+    apply_lock,
+    free_probability,
+    has_least,
+    locked_best,
+    mix_values,
+    of_lock,
+)
+from .parts import Lanes
 from .pass_arrays import ChunkScratch, Numbers, TrunkScratch, Work
 from .shapes import shape_form
 from .tiles import LONGEST, TILE, TILE_ROWS, run_length, scatter, tile_length
@@ -88,7 +98,7 @@ def match_weights(
     """
     strategy[:] = 1.0
     strategies(
-        form, weight, floor, strategy, 0, locks_of(locks, 0, form, work.table), work.whole_rule
+        form, weight, floor, strategy, 0, locks_of(locks, 0, 0, form, work.table), work.whole_rule
     )
 
 
@@ -170,7 +180,7 @@ def strategies_of_parts(
                 packing.unpack(own_numbers(game, part - 1, form, player, weight), part_weight)
         else:
             form, part_weight = borrowed(game.trunk), borrowed(weight.trunk)
-        locked = locks_of(locks, part, form, work.table)
+        locked = locks_of(locks, part, base, form, work.table)
         strategies(form, part_weight, floor, strategy, base - offset, locked, work.whole_rule)
 
 
@@ -260,6 +270,10 @@ def evaluate_flat(
     value[:] = 0.0
     for player in range(form.n_players):
         expected[player] = add_payoffs(form, player, reach, value)
+        if locks is not None and len(locks.payoff) and locks.modelled[0] != player:
+            sequences = form.of_player(player)
+            value[sequences] = locks.share * value[sequences] + locks.payoff[sequences]
+            expected[player] = np.dot(reach[sequences], value[sequences])
     best_total(form, value, best, locks)
 
 
@@ -335,7 +349,7 @@ def evaluate_chunked(
                     packing.unpack(own_numbers(game, c, form, player, weight), part_weight)
             else:
                 form, part_weight, reach, value = game.trunk, weight.trunk, trunk.reach, trunk.value
-            locked = locks_of(locks, c + 1, form, work.table)
+            locked = locks_of(locks, c + 1, base_of(game, c), form, work.table)
             bounds = form.player_sequences
             if looks is not None:
                 part_strategy, part_value = looks.trunk_strategy, looks.trunk_value
@@ -357,6 +371,10 @@ def evaluate_chunked(
                 if is_down:
                     # Reaches of all players in this part are ready, so payoffs can be computed.
                     payoff_product(form, player, reach, value, work.payoff, None)
+                    # Values at every action are those of the strategies, without payoffs of a
+                    # model.
+                    if looks is None:
+                        mix_part_payoffs(game, c, form, player, locked, value)
                     # The trunk is c = -1, the last row.
                     count = bounds[player + 1] - bounds[player]
                     dot(reach, value, bounds[player], count, expected[c], player)
@@ -433,6 +451,8 @@ def maximise(
         best: float (at least LONGEST,): scratch.
     """
     parent = form.infoset_parent
+    if locks is not None:
+        free_share = np.empty(LONGEST)
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         if locks is not None:
@@ -450,6 +470,9 @@ def maximise(
                 for lane in range(np.uint64(length)):
                     best[lane] = max(best[lane], value[offset + lane])
             if locks is not None:
+                if has_least(locks, player):
+                    mixed = Lanes(actions, lanes, first, length)
+                    mix_values(locks.least, mixed, value, best, free_share)
                 # A best response keeps locked probabilities: replace the maximum there.
                 while lock < last_lock and locks.lane[lock] < begin + length:
                     lane = locks.lane[lock] - begin
@@ -561,7 +584,7 @@ def best_total(
         locks: Locked infosets, where every strategy keeps the locked probabilities; or None.
         work: Scratch.
     """
-    locked = locks_of(locks, 0, form, work.table)
+    locked = locks_of(locks, 0, 0, form, work.table)
     for player in range(best.shape[0]):
         maximise(form, player, gradient, locked, work.whole_rule)
         best[player] = gradient[form.player_sequences[player]]

@@ -18,7 +18,7 @@ from numba.core import types
 
 from .._util.jit import by_types, inlined
 from ..model.arrays import LockedLanes, SequenceForm
-from .locked_lanes import apply_lock, of_lock
+from .locked_lanes import apply_lock, has_least, mix_reaches, of_lock
 from .parts import Lanes, Part
 from .tiles import LONGEST, TILE, gather, run_length, tile_length
 
@@ -191,22 +191,27 @@ def forward_from_regrets(
                     continue
                 if actions == 2:
                     _reach_two(to, average, offset, lanes, length)
-                    continue
-                if actions == 3:
+                elif actions == 3:
                     _reach_three(to, average, offset, lanes, length)
-                    continue
-                match(weight, Lanes(actions, lanes, offset, length), floor, factor, constant)
-                for lane in range(length):
-                    # From here on, reach = max(weight, 0) * factor + constant.
-                    factor[lane] *= parent_reach[lane]
-                    constant[lane] *= parent_reach[lane]
-                for a in range(actions):
-                    first = np.uint64(offset + a * lanes)
-                    for lane in range(np.uint64(length)):
-                        own_reach = max(weight[first + lane], zero) * factor[lane] + constant[lane]
-                        reach[first + lane] = own_reach
-                        if average is not None:
-                            average[first + lane] += average_factor * own_reach
+                else:
+                    match(weight, Lanes(actions, lanes, offset, length), floor, factor, constant)
+                    for lane in range(length):
+                        # From here on, reach = max(weight, 0) * factor + constant.
+                        factor[lane] *= parent_reach[lane]
+                        constant[lane] *= parent_reach[lane]
+                    for a in range(actions):
+                        first = np.uint64(offset + a * lanes)
+                        for lane in range(np.uint64(length)):
+                            own_reach = (
+                                max(weight[first + lane], zero) * factor[lane] + constant[lane]
+                            )
+                            reach[first + lane] = own_reach
+                            if average is not None:
+                                average[first + lane] += average_factor * own_reach
+                if locks is not None:  # noqa: SIM102
+                    if has_least(locks, player):
+                        mixed = Lanes(actions, lanes, offset, length)
+                        mix_reaches(locks.least, mixed, parent_reach, reach, factor)
             if locks is not None and end < lanes:
                 offset = form.bucket_sequence[b] + end
                 before = reach[form.infoset_parent[form.bucket_infoset[b] + end]]
@@ -355,6 +360,11 @@ def strategies(
                         max(w[lane], 0.0) / total[lane] if total[lane] > negligible else uniform
                     )
                     sigma[lane] = (1.0 - floor) * probability + floor_probability
+            if locks is not None:  # noqa: SIM102
+                if locks.least.shape[0] > 0:
+                    _mix_strategies(
+                        locks.least, Lanes(actions, lanes, first, length), strategy, base, total
+                    )
         if locks is not None:
             for lock in range(locks.bucket[b], locks.bucket[b + 1]):
                 offset = form.bucket_sequence[b] + locks.lane[lock]
@@ -363,6 +373,25 @@ def strategies(
                 )
                 for a in range(actions):
                     strategy[base + offset + a * lanes] = sigma[a]
+
+
+@inlined
+def _mix_strategies(
+    least: np.ndarray, lanes: Lanes, strategy: np.ndarray, base: int, free_share: np.ndarray
+) -> None:
+    """Mix the free strategies of infosets with the least probabilities, in place.
+
+    The least probabilities of players without a model are 0.
+    """
+    actions, stride, first, length = lanes
+    free_share[:length] = 1.0
+    for a in range(actions):
+        for lane in range(length):
+            free_share[lane] -= least[first + a * stride + lane]
+    for a in range(actions):
+        for lane in range(length):
+            s = first + a * stride + lane
+            strategy[base + s] = free_share[lane] * strategy[base + s] + least[s]
 
 
 @inlined
@@ -405,6 +434,7 @@ def forward_from_strategies(
     last_hand: int,
     averaging_weight: float,
     tile: np.ndarray,
+    locks: LockedLanes | None,
 ) -> None:
     """Add a player's reaches to the average, then compute new reaches from the stored strategies.
 
@@ -419,10 +449,16 @@ def forward_from_strategies(
         first_hand: First hand to process.
         last_hand: Hand after the last one to process.
         averaging_weight: Weight in the average of the reaches on entry.
-        tile: float (at least 1, TILE): scratch in the precision of the reaches.
+        tile: float (at least 2, TILE): scratch in the precision of the reaches.
+        locks: Locks, whose least probabilities apply; or None.
     """
     form, reach, average, strategy = part.form, part.reach, part.average, part.strategy
     parent_reach, average_factor = tile[0], as_precision_of(tile[0, 0], averaging_weight)
+    reach_factor, mixes = average_factor, False
+    if locks is not None:  # noqa: SIM102
+        if has_least(locks, player):
+            # The average is that of the free strategy, which a loop of its own adds.
+            reach_factor, mixes = as_precision_of(tile[0, 0], 0.0), True
     # The empty sequence has reach 1 and belongs to no hand: one thread adds its weight.
     if first_hand == 0 < last_hand:
         average[form.player_sequences[player]] += averaging_weight
@@ -438,10 +474,58 @@ def forward_from_strategies(
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
             for lane in range(length):
                 parent_reach[lane] = reach[parent[lane]]
+            if locks is not None:  # noqa: SIM102
+                if mixes:
+                    _average_free_strategy(
+                        locks.least,
+                        Lanes(actions, lanes, offset, length),
+                        reach,
+                        average,
+                        average_factor,
+                        tile[1],
+                    )
             for a in range(actions):
                 x = reach[offset + a * lanes :]
                 average_x = average[offset + a * lanes :]
                 sigma = strategy[offset + a * lanes :]  # type: ignore[index]
                 for lane in range(length):
-                    average_x[lane] += average_factor * x[lane]
+                    average_x[lane] += reach_factor * x[lane]
                     x[lane] = parent_reach[lane] * sigma[lane]
+            if locks is not None:  # noqa: SIM102
+                if mixes:
+                    mixed = Lanes(actions, lanes, offset, length)
+                    mix_reaches(locks.least, mixed, parent_reach, reach, tile[1])
+
+
+@inlined
+def _average_free_strategy(
+    least: np.ndarray,
+    lanes: Lanes,
+    reach: np.ndarray,
+    average: np.ndarray,
+    averaging_weight: float,
+    before: np.ndarray,
+) -> None:
+    """Add the part of some reaches that the free strategy caused to the average.
+
+    Args:
+        least: float (sequences,): least probabilities.
+        lanes: The infosets.
+        reach: float (sequences,): mixed reaches, see :func:`mix_reaches`.
+        average: float (sequences,): modified in place.
+        averaging_weight: Weight of the reaches in the average.
+        before: float (at least one per infoset,): scratch.
+    """
+    actions, stride, offset, length = lanes
+    zero = as_precision_of(before[0], 0.0)
+    # The reach before an infoset is the sum over its actions; the stored one is new already.
+    before[:length] = zero
+    for a in range(actions):
+        s = np.uint64(offset + a * stride)
+        for lane in range(np.uint64(length)):
+            before[lane] += reach[s + lane]
+    for a in range(actions):
+        s = np.uint64(offset + a * stride)
+        for lane in range(np.uint64(length)):
+            free = max(reach[s + lane] - least[s + lane] * before[lane], zero)
+            average[s + lane] += averaging_weight * free

@@ -22,6 +22,7 @@ from .barrier import wait_for_all
 from .chunk_passes import lock_table, locks_of
 from .forward_pass import forward_from_strategies
 from .local_rule import LocalRule, apply_payoff, parameters_of
+from .locked_lanes import has_payoffs, mix_payoffs
 from .parts import Part, Step
 from .pass_arrays import Work
 from .tiles import LONGEST, TILE_ROWS
@@ -108,9 +109,16 @@ def iterate(
                 if thread == 0:
                     _change_payoffs(part, player, step)
                 n_waits = wait_for_all(counters, threads, n_waits)
-            locked = locks_of(locks, 0, form, work.table)
+            locked = locks_of(locks, 0, 0, form, work.table)
+            if has_payoffs(locked, player):
+                if thread == 0:
+                    first, last = bounds[player], bounds[player + 1]
+                    mix_payoffs(locked, form, player, first, last, part.value)
+                n_waits = wait_for_all(counters, threads, n_waits)
             backward(part, player, step, tile, rule_scratch, first_hand, last_hand, locked)
-            forward_from_strategies(part, player, first_hand, last_hand, schedule[t, 0], tile)
+            forward_from_strategies(
+                part, player, first_hand, last_hand, schedule[t, 0], tile, locked
+            )
             n_waits = wait_for_all(counters, threads, n_waits)
 
 
@@ -144,4 +152,4 @@ def update(
     hands = part.form.hand_rank.shape[1] - 1
     step = Step(rule, parameters_of(rule, row[1:], work.tile), 0.0, floor)
     backward(part, player, step, work.tile, work.whole_rule, 0, hands, None)
-    forward_from_strategies(part, player, 0, hands, row[0], work.tile)
+    forward_from_strategies(part, player, 0, hands, row[0], work.tile, None)

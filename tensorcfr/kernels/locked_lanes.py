@@ -1,11 +1,22 @@
-"""Locked infosets, which kernels process outside the loops over free lanes."""
+"""Locked infosets, which kernels process outside the loops over free lanes, and models of a player.
+
+A model restricts a player in one of two ways, see :class:`tensorcfr.model.locks.PlayerModel`:
+
+* Each action has a least probability, and the free strategy gets the rest.  Weights, stored
+  strategies and averages are those of the free strategy.  Passes mix its reaches
+  (:func:`mix_reaches`) and its values (:func:`mix_values`) with the least probabilities.
+* The player is the model with some probability.  The other player's payoffs against the model do
+  not change between iterations, so they are added to the payoffs against the free strategy
+  (:func:`mix_payoffs`).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._util.jit import inlined
-from ..model.arrays import LockedLanes
+from ..model.arrays import LockedLanes, SequenceForm
+from .parts import Lanes
 
 
 @inlined
@@ -84,3 +95,107 @@ def apply_lock(weight: np.ndarray, lanes: int, probability: np.ndarray, floor: f
             )
         else:
             weight[a * lanes] = free_total / free
+
+
+@inlined
+def has_least(locks: LockedLanes, player: int) -> bool:
+    """Return whether actions of a player have least probabilities."""
+    return locks.least.shape[0] > 0 and locks.modelled[0] == player
+
+
+@inlined
+def mix_reaches(
+    least: np.ndarray,
+    lanes: Lanes,
+    parent_reach: np.ndarray,
+    reach: np.ndarray,
+    free_share: np.ndarray,
+) -> None:
+    """Mix the reaches of the free strategy with the least probabilities.
+
+    Args:
+        least: float (sequences,): least probabilities.
+        lanes: The infosets.
+        parent_reach: float (at least one per infoset,): reach of the sequence before each infoset.
+        reach: float (sequences,): modified in place.
+        free_share: float (at least one per infoset,): scratch.
+    """
+    actions, stride, offset, length = lanes
+    _find_free_shares(least, lanes, free_share)
+    for a in range(actions):
+        s = np.uint64(offset + a * stride)
+        for lane in range(np.uint64(length)):
+            reach[s + lane] = (
+                free_share[lane] * reach[s + lane] + least[s + lane] * parent_reach[lane]
+            )
+
+
+@inlined
+def mix_values(
+    least: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np.ndarray, free_share: np.ndarray
+) -> None:
+    """Mix the values of infosets under the free strategy with those of the least probabilities.
+
+    Args:
+        least: float (sequences,): least probabilities.
+        lanes: The infosets.
+        value: float (sequences,): values of the actions.
+        mean: float (at least one per infoset,): values of the infosets, modified in place.
+        free_share: float (at least one per infoset,): scratch.
+    """
+    actions, stride, offset, length = lanes
+    _find_free_shares(least, lanes, free_share)
+    for lane in range(length):
+        mean[lane] *= free_share[lane]
+    for a in range(actions):
+        s = np.uint64(offset + a * stride)
+        for lane in range(np.uint64(length)):
+            mean[lane] += least[s + lane] * value[s + lane]
+
+
+@inlined
+def _find_free_shares(least: np.ndarray, lanes: Lanes, free_share: np.ndarray) -> None:
+    """Compute the probability of each infoset that the least probabilities leave over."""
+    actions, stride, offset, length = lanes
+    free_share[:length] = 1.0
+    for a in range(actions):
+        s = np.uint64(offset + a * stride)
+        for lane in range(np.uint64(length)):
+            free_share[lane] -= least[s + lane]
+
+
+@inlined
+def has_payoffs(locks: LockedLanes | None, player: int) -> bool:
+    """Return whether a player's payoffs against a model are added."""
+    # Nested, because numba removes only branches on an argument that is None.
+    if locks is not None:  # noqa: SIM102
+        if locks.payoff.shape[0] > 0 and locks.modelled[0] != player:
+            return True
+    return False
+
+
+@inlined
+def mix_payoffs(
+    locks: LockedLanes | None,
+    form: SequenceForm,
+    player: int,
+    first: int,
+    last: int,
+    value: np.ndarray,
+) -> None:
+    """Mix a player's payoffs against the free strategy with those against the model.
+
+    Args:
+        locks: Locks with payoffs; None to change nothing.
+        form: The game, or a part of it.
+        player: The player.
+        first: First sequence of the player in this part, without entries.
+        last: Sequence after the last one.
+        value: float (sequences,): payoffs, modified in place.
+    """
+    if locks is not None:
+        share, payoff = locks.share[0], locks.payoff
+        for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
+            value[s] *= share
+        for s in range(first, last):
+            value[s] += payoff[s]

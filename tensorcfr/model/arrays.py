@@ -361,6 +361,16 @@ class LockedLanes(NamedTuple):
     probability: np.ndarray
     """float64: probabilities; :data:`FREE` if the action is not locked.  An infoset has either none
     or at least two free actions."""
+    modelled: np.ndarray
+    """int64 (1,): player of whom there is a model; -1 without a model."""
+    least: np.ndarray
+    """float (sequences,): probability that the modelled player's action has at least.  The free
+    strategy gets the rest of the infoset.  Empty if there are no such probabilities."""
+    share: np.ndarray
+    """float (1,): factor of the other player's payoffs."""
+    payoff: np.ndarray
+    """float (sequences,): payoffs that are added to the other player's payoffs.  Empty if there are
+    none, and the factor is 1."""
 
 
 def bucket_layout(

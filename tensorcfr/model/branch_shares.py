@@ -129,15 +129,36 @@ def visits_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
     return form._replace(pass_order=frozen_array(visit), branch_offset=frozen_array(ends))
 
 
-def share_of_locks(locks: ChunkLocks | None, begin: int, end: int) -> ChunkLocks | None:
+def share_of_locks(
+    locks: ChunkLocks | None, form: ChunkedForm, begin: int, end: int, share: ChunkedForm
+) -> ChunkLocks | None:
     """Return the locks of the chunks from ``begin`` to ``end - 1``; the trunk of the share has
-    none."""
+    none.
+
+    Args:
+        locks: Locks of the game.
+        form: The game.
+        begin: First chunk of the share.
+        end: Chunk after the last one.
+        share: The form of the share.
+    """
     if locks is None:
         return None
+
+    def numbers(whole: np.ndarray) -> np.ndarray:
+        if not whole.size:
+            return whole
+        part = np.zeros(share.n_numbers, dtype=whole.dtype)
+        first = share.number_offset[0]
+        part[first:] = whole[form.number_offset[begin] : form.number_offset[end]]
+        return part
+
     first, last = int(locks.part[begin + 1]), int(locks.part[end + 1])
     return locks._replace(
         part=np.maximum(locks.part[begin : end + 2] - first, 0),
         bucket=locks.bucket[first:last].copy(),
         lane=locks.lane[first:last].copy(),
         offset=locks.offset[first:last].copy(),
+        least=numbers(locks.least),
+        payoff=numbers(locks.payoff),
     )

@@ -278,6 +278,15 @@ class ChunkLocks(NamedTuple):
     """float64: probabilities; see :class:`tensorcfr.model.arrays.LockedLanes`."""
     most_buckets: np.ndarray
     """int64 (1,): largest number of buckets of a form."""
+    modelled: np.ndarray
+    """int64 (1,); see :class:`tensorcfr.model.arrays.LockedLanes` for this field and the next."""
+    least: np.ndarray
+    """float (numbers,), or empty."""
+    share: np.ndarray
+    """float (1,)."""
+    payoff: np.ndarray
+    """float (numbers,), or empty.  Payoffs of the entries of a chunk belong to the sequences before
+    the chunk."""
 
 
 def as_trunk(form: SequenceForm) -> ChunkedForm:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,39 @@ from .policy import PROBABILITY, SUM_TOLERANCE, suggest_label
 
 LocksLike = Mapping[str, Mapping[str, float]]
 """Probabilities by infoset label and action label."""
+RESTRICTED, DATA_BIASED = "restricted", "data-biased"
+
+
+class PlayerModel(NamedTuple):
+    """Model of a player of a two-player game, which the player partly plays.
+
+    Make one with :func:`tensorcfr.analysis.model_locks`.
+    """
+
+    player: int
+    """The player."""
+    method: str
+    """:data:`RESTRICTED`: before the game a coin decides whether the player is the model or is
+    free.  :data:`DATA_BIASED`: each action has a least probability."""
+    weight: float
+    """Probability that the player is the model; 0 for :data:`DATA_BIASED`."""
+    numbers: np.ndarray
+    """float64 (numbers of a policy,): the model's strategy, or least probabilities; 0 for the other
+    player and at empty sequences."""
+
+    def __eq__(self, compared: object) -> bool:
+        return (
+            isinstance(compared, PlayerModel)
+            and self[:3] == compared[:3]
+            and np.array_equal(self.numbers, compared.numbers)
+        )
+
+    @property
+    def description(self) -> str:
+        """Short text: ``"player 1 plays a model with probability 0.5"``."""
+        if self.method == RESTRICTED:
+            return f"player {self.player} plays a model with probability {self.weight:g}"
+        return f"player {self.player} has least probabilities"
 
 
 @renamed_attributes(keep_symmetry="keeps_symmetry")
@@ -46,9 +79,21 @@ class Locks(Mapping[str, dict[str, float]]):
             part of a distribution; names the infoset.
     """
 
+    model: PlayerModel | None = None
+    """Model that a player partly plays, or None."""
+
     @checked()
     def __init__(self, game: Compiled, given: Annotated[LocksLike, LOCKS]) -> None:
         self.game = game
+        self.part_locks: dict[bool, ChunkLocks] = {}
+        """Locks of a model in the form that kernels take, by whether infosets are merged: they take
+        a pass over the game to compute."""
+        if isinstance(given, Locks) and given.model is not None:
+            if given.game.digest != game.digest:
+                raise ValueError(
+                    f"the model is for {given.game.name}, whose infosets differ from {game.name}"
+                )
+            self.model = given.model
         self._rows: dict[str, np.ndarray] = {}
         self._actions: dict[str, tuple[str, ...]] = {}
         for label in given:
@@ -76,8 +121,24 @@ class Locks(Mapping[str, dict[str, float]]):
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __bool__(self) -> bool:
+        return bool(self._rows) or self.model is not None
+
+    def __eq__(self, compared: object) -> bool:
+        model = compared.model if isinstance(compared, Locks) else None
+        return self.model == model and Mapping.__eq__(self, compared)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
-        return f"<{len(self):,} locks of {self.game.name}>"
+        return f"<{self.description or '0 infosets locked'} in {self.game.name}>"
+
+    @property
+    def description(self) -> str:
+        """Short text, ``"3 infosets locked"``; empty without locks."""
+        texts = [f"{len(self):,} infosets locked"] if self._rows else []
+        texts += [self.model.description] if self.model is not None else []
+        return ", ".join(texts)
 
     def probabilities(self) -> np.ndarray:
         """Return the locked probabilities as an array of a policy, float64 (numbers,), ``FREE``
@@ -105,7 +166,9 @@ class Locks(Mapping[str, dict[str, float]]):
     @property
     def keeps_symmetry(self) -> bool:
         """True if infosets that are merged in the merged game are locked in the same way."""
-        return not self or self.game.merge_array(self.probabilities()) is not None
+        arrays = [self.probabilities()] if self._rows else []
+        arrays += [self.model.numbers] if self.model is not None else []
+        return all(self.game.merge_array(array) is not None for array in arrays)
 
 
 def locks_for(game: CompiledGame, locks: LocksLike | None) -> Locks:
@@ -115,20 +178,17 @@ def locks_for(game: CompiledGame, locks: LocksLike | None) -> Locks:
     return Locks(game, locks or {})
 
 
-def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> ChunkLocks | None:
-    """Return locks of trunk and chunks in the form that kernels take; None without locks.
+def lane_locks(form: ChunkedForm, locks: Locks) -> ChunkLocks:
+    """Return locked infosets in the form that kernels take, without the model.
 
     Args:
-        game: The game.
-        form: The form that its solver works on: the game in chunks, the flat game as a trunk, or
-            its merged game if the locks keep the symmetry.
+        form: The form that the game's solver works on: the game in chunks, the flat game as a
+            trunk, or its merged game if the locks keep the symmetry.
         locks: The locks.
 
     Raises:
         ValueError: Infosets that are merged in the game are locked differently.
     """
-    if not locks:
-        return None
     probability = locks.numbers(form)
     locked = np.flatnonzero(probability != FREE)
     # The trunk is part 0, and chunk c part c + 1.
@@ -145,15 +205,28 @@ def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> Ch
             rows.append(
                 (part, b, lane_index, probability[first + lanes[b] * np.arange(actions[b])])
             )
-    part_of, bucket_of, lane_of, row_of = zip(*rows, strict=True)
+    part_of, bucket_of, lane_of, row_of = zip(*rows, strict=True) if rows else ((), (), (), ())
     ends = np.cumsum([0, *map(len, row_of)])
     return ChunkLocks(
         part=np.searchsorted(part_of, np.arange(form.n_chunks + 2)),
-        bucket=np.array(bucket_of),
-        lane=np.array(lane_of),
+        bucket=np.array(bucket_of, dtype=np.int64),
+        lane=np.array(lane_of, dtype=np.int64),
         offset=ends[:-1],
-        probability=np.concatenate(row_of),
+        probability=np.concatenate([np.zeros(0), *row_of]),
         most_buckets=np.array([most_buckets(form)]),
+        modelled=np.array([-1]),
+        least=np.zeros(0),
+        share=np.ones(1),
+        payoff=np.zeros(0),
+    )
+
+
+def as_floats(locks: ChunkLocks | None, dtype: np.dtype) -> ChunkLocks | None:
+    """Return locks whose arrays over all numbers have a dtype, as kernels need for their speed."""
+    if locks is None:
+        return None
+    return locks._replace(
+        **{name: getattr(locks, name).astype(dtype) for name in ("least", "share", "payoff")}
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms import Record
+from ..evaluation.player_models import part_locks
 from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..model.compiled_game import CompiledGame
-from ..model.locks import Locks, part_locks
+from ..model.locks import Locks
 
 
 class Problem(NamedTuple):

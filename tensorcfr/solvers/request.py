@@ -303,10 +303,9 @@ class SolveRequest:
             start_precision = str(start.state.cumulative.dtype)
             if self.precision != start_precision:
                 raise ValueError(f"start was solved in {start_precision}, not in {self.precision}")
-        if self.locks is not None and start.algorithm.passes_whole_game:
-            start_locks = dict(locks_for(game, start.locks))
-            if dict(locks_for(game, self.locks)) != start_locks:
-                raise ValueError("start was solved with other locks")
+        has_locks = self.locks is not None and start.algorithm.passes_whole_game
+        if has_locks and locks_for(game, self.locks) != locks_for(game, start.locks):
+            raise ValueError("start was solved with other locks")
 
 
 @checked()

@@ -406,7 +406,7 @@ class Solution(_Evaluated):
         settled = self.game.round_to_zero
         values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
-        locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
+        locked = f", {self.locks.description}" if self.locks else ""
         unchecked = "" if self.evaluation_is_checked else ", as stored in the file"
         is_last = bool(self.iterations) and not self.has_average
         which = ", of the last iterate: no iteration is in the average" if is_last else ""

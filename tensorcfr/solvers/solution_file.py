@@ -13,10 +13,11 @@ from .._util.mapped_files import MappedFiles
 from ..algorithms import ALGORITHMS, Record, from_dict
 from ..algorithms.registry import Unregistered
 from ..evaluation import Evaluation, evaluate
+from ..evaluation.player_models import locks_of_model
 from ..invariants.strategy_checks import wrong_strategy
 from ..model.compiled_game import CompiledGame
 from ..model.layout import Layout
-from ..model.locks import Locks
+from ..model.locks import DATA_BIASED, RESTRICTED, Locks
 from ..model.policy import Policy
 from ..storage.archive import (
     START,
@@ -101,6 +102,14 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
     if solution.locks:
         header["locks"] = {label: solution.locks[label] for label in solution.locks}
     arrays = pack_game(solution.game)
+    model = solution.locks.model if solution.locks else None
+    if model is not None:
+        header["model"] = {
+            "player": model.player,
+            "method": model.method,
+            "weight": model.weight,
+        }
+        arrays["solution/model"] = model.numbers
     kind = solver_class(solution.algorithm, solution.game)
     if kind is None or not kind.policy_is_in_state(solution.game):
         arrays["solution/policy"] = solution.policy.probabilities
@@ -163,6 +172,13 @@ def solution_header(n_players: int, figure: Check) -> tuple[Fields, Fields]:
     }
     optional: Fields = {
         "locks": by_key(by_key(number(0.0, 1.0))),
+        "model": record(
+            {
+                "player": whole(0, 1),
+                "method": text_of([RESTRICTED, DATA_BIASED]),
+                "weight": number(0.0, 1.0),
+            }
+        ),
         "best": record({"kind": text_of(KINDS), "iteration": whole(), **evaluation}),
     }
     return required, optional
@@ -194,6 +210,8 @@ def unpack_solution(
     algorithm = fields["algorithm"]
     locks = Locks(game, fields["locks"]) if fields.get("locks") else None
     taken = Taken(arrays, "solution/")
+    if (model := fields.get("model")) is not None:
+        locks = locks_of_model(game, taken.take("solution/model"), **model)
     best = None
     if (best_fields := fields.get("best")) is not None:
         best = BestIterate(

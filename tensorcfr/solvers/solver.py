@@ -16,14 +16,14 @@ from .._util.renamed import renamed_attributes
 from ..algorithms import Algorithm
 from ..errors import CutError
 from ..evaluation.metrics import Evaluation
-from ..kernels.evaluation import realization_plan
+from ..evaluation.player_models import restricted_results
 from ..kernels.local_rule import rule_errors
 from ..kernels.pass_arrays import Numbers
 from ..model.chunked_form import ChunkedForm
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import LOCKS, Played
 from ..model.layout import Layout
-from ..model.locks import Locks, LocksLike, locks_for
+from ..model.locks import DATA_BIASED, Locks, LocksLike, as_floats, locks_for
 from ..model.policy import Policy
 from .average_policy import AveragePolicy
 from .choose import resolve_algorithm, resolve_precision
@@ -35,6 +35,8 @@ from .solver_state import (
     SolverStateFile,
     State,
     first_state,
+    floats_of,
+    restore_reaches,
     state_bytes,
     state_from_regrets,
     strategies_from_weights,
@@ -119,8 +121,8 @@ class Solver(SolverStateFile, RunnableSolver):
         # A given state decides the precision.
         if state is not None:
             precision = str(state.regret.dtype)
-        self._refuse_others(precision, threads, locks, state_dir)
         self.locks = locks_for(game, locks) if self.takes_locks else None
+        self._refuse_others(precision, threads, locks, state_dir)
         # Merged if the algorithm and the locks allow it; a flat game is a trunk without chunks.
         self.form = self.problem.form
         initial = None if state is None else self.restore(self.problem, self.stored_arrays(state))
@@ -128,7 +130,8 @@ class Solver(SolverStateFile, RunnableSolver):
         require(
             needed + 8 * self.extra_arrays * game.n_sequences, f"solving {game.name}", memory_limit
         )
-        self._locks, self.precision = self.problem.part_locks, precision
+        self.precision = precision
+        self._locks = as_floats(self.problem.part_locks, floats_of(np.dtype(precision)))
         self._files = MappedFiles(Path(state_dir)) if state_dir is not None else None
         new = aligned if self._files is None else self._files.new
         dtype = np.dtype(precision)
@@ -164,6 +167,16 @@ class Solver(SolverStateFile, RunnableSolver):
         for what, is_given in ((PACKED, is_packed), ("state_dir", state_dir is not None)):
             if is_given and not in_chunks:
                 raise chunks_error(game, f"{record} takes {what} only for games in chunks")
+        model = self.locks.model if self.locks else None
+        if is_packed and model is not None and model.method == DATA_BIASED:
+            raise ValueError(
+                f"a data-biased response stores more than 16 bits hold: it takes float64 or "
+                f"float32, not {PACKED}"
+            )
+        if model is not None and rule.payoff is not None:
+            raise ValueError(
+                f"{record} changes payoffs by own reach: it takes no model of a player"
+            )
         if is_packed and (rule.memory or not rule.matches_regret):
             raise ValueError(
                 f"{record} stores more than regrets: it takes float64 or float32, not {PACKED}"
@@ -315,7 +328,8 @@ class Solver(SolverStateFile, RunnableSolver):
             if state.reach.size:
                 # The evaluation has overwritten the reaches of the state with its own: recompute
                 # them.
-                realization_plan(self.form.trunk, state.strategy, state.reach)
+                restore_reaches(self.form, state, self._locks)
+        values, best = restricted_results(self.game, self._locks, values, best)
         return Evaluation(tuple((values * unit).tolist()), tuple((best * unit).tolist()))
 
 
@@ -339,6 +353,9 @@ def bytes_needed(
     """
     form = Problem(game, algorithm, locks).form
     needed = bytes_of_passes(form, algorithm, precision, threads)
+    if locks and locks.model is not None:
+        # One array for the kernels, and the same in float64.
+        needed += (8 + floats_of(np.dtype(precision)).itemsize) * form.n_numbers
     if state_dir is not None:
         needed -= state_bytes(form, algorithm, precision)
     if game.layout == Layout.CHUNKS:

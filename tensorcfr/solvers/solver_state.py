@@ -158,9 +158,24 @@ def set_strategies(
     form: ChunkedForm, state: State, weight: Numbers, floor: float, locks: ChunkLocks | None
 ) -> None:
     """Set a state's stored strategies, and their reaches, to those that some weights make."""
-    compute_strategies(form, weight, floor, state.strategy, locks)
-    if state.reach.size:
-        evaluation.realization_plan(form.trunk, state.strategy, state.reach)
+    compute_strategies(form, weight, floor, state.strategy, free_strategy_locks(locks))
+    restore_reaches(form, state, locks)
+
+
+def free_strategy_locks(locks: ChunkLocks | None) -> ChunkLocks | None:
+    """Return the locks that stored strategies obey: all but the least probabilities of a model."""
+    return None if locks is None else locks._replace(least=locks.least[:0])
+
+
+def restore_reaches(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> None:
+    """Compute the reaches of a state's stored strategies, in place, if it stores reaches."""
+    if not state.reach.size:
+        return
+    strategy = state.strategy
+    if locks is not None and locks.least.size:
+        mixed = strategies_from_weights(form, plain_numbers(strategy), 0.0, locks)
+        strategy = mixed.astype(strategy.dtype)
+    evaluation.realization_plan(form.trunk, strategy, state.reach)
 
 
 def state_from_regrets(
@@ -184,8 +199,7 @@ def state_from_regrets(
     if state.strategy.size:
         if locks is None:
             state.strategy[:] = strategy
-            if state.reach.size:
-                evaluation.realization_plan(form.trunk, state.strategy, state.reach)
+            restore_reaches(form, state, None)
         else:
             set_strategies(form, state, plain_numbers(strategy), 0.0, locks)
     return state
@@ -238,11 +252,15 @@ class SolverStateFile(StateFile):
         if not 0.0 <= state.floor[0] <= 1.0:
             return f"floor is {state.floor[0]}"
         if form.n_chunks:
-            return _wrong_strategies(form, state, locks) if state.strategy.size else None
+            free = free_strategy_locks(locks)
+            return _wrong_strategies(form, state, free) if state.strategy.size else None
         count = form.trunk.n_sequences
         strategy, reach = state.strategy[:count], state.reach[:count]
         if wrong := wrong_strategy(form.trunk, strategy):
             return f"strategy: {wrong}"
+        if locks is not None and locks.least.size:
+            mixed = strategies_from_weights(form, plain_numbers(strategy), 0.0, locks)
+            strategy = mixed.astype(strategy.dtype)
         return wrong_reach(form.trunk, strategy, reach)
 
 

@@ -11,8 +11,8 @@ from support.equality import as_game
 from support.random_games import random_game
 from support.reference import DecisionNode, Node, TerminalNode, Tree, build_tree
 from support.slow_values import SlowValues
-from tensorcfr import Policy, compile_game, evaluate
-from tensorcfr.analysis import robust_responses, simulate
+from tensorcfr import Policy, compile_game, evaluate, solve
+from tensorcfr.analysis import model_locks, robust_responses, simulate
 from tensorcfr.games import make_game
 
 optimize = pytest.importorskip("scipy.optimize")
@@ -210,6 +210,110 @@ def test_counts_of_plays() -> None:
     assert sum(sum(row.values()) for row in taken.values()) >= 50
 
 
+def guaranteed(game, model, player, method, weights, policies):  # type: ignore[no-untyped-def]
+    """What each response gets at least in its restricted game."""
+    for weight, policy in zip(weights.tolist(), policies, strict=True):
+        locks = model_locks(game, model, 1 - player, weight, method=method)
+        yield -evaluate(game, policy, locks=locks).best_responses[1 - player]
+
+
+@pytest.mark.parametrize("method", ["data-biased", "restricted"])
+@pytest.mark.parametrize("player", [0, 1])
+def test_iterations_are_within_their_gap_of_the_program(
+    method: str, player: int, interpreted: None
+) -> None:
+    game = compile_game("kuhn")
+    model = solve(game, "cfr", iters=3).policy
+    exact = robust_responses(game, None, player, model=model, method=method)
+    found = robust_responses(
+        game, None, player, model=model, method=method, algorithm="dcfr", iters=150
+    )
+    assert found.gaps.max() < 0.003
+    assert exact.gaps.max() == 0.0
+    best, near = (
+        np.array(list(guaranteed(game, model, player, method, exact.weights, them.policies)))
+        for them in (exact, found)
+    )
+    assert (near <= best + 1e-9).all()
+    assert (near >= best - 2 * found.gaps - 1e-9).all()
+
+
+def check_larger(game, flat, model, target: float, tolerance: float, **options) -> None:  # type: ignore[no-untyped-def]
+    """Both methods, against the program, in all weights."""
+    weights, by_label = (0.25, 0.5, 0.75, 0.9, 1.0), model.to_dict()
+    for method in ("restricted", "data-biased"):
+        exact = robust_responses(flat, None, 0, model=by_label, method=method, weights=weights)
+        found = robust_responses(
+            game, None, 0, model=model, method=method, weights=weights, target=target, **options
+        )
+        best = guaranteed(flat, by_label, 0, method, exact.weights, exact.policies)
+        near = guaranteed(game, model, 0, method, found.weights, found.policies)
+        for one, other in zip(best, near, strict=True):
+            assert one - tolerance <= other <= one + tolerance
+
+
+@pytest.mark.full
+def test_leduc_equals_the_program() -> None:
+    game = compile_game("leduc")
+    model = solve(game, "cfr", iters=3).policy
+    check_larger(game, game, model, 5e-10, 1e-9)
+
+
+@pytest.mark.full
+def test_river_equals_the_program() -> None:
+    """Within 1e-4 of the pot; the spot is solved with its cards, the program on the flat game."""
+    spot = make_game(
+        "holdem",
+        board="KsTh7d4c2s",
+        pot=100,
+        stacks=300,
+        ranges=("AA,QQ-99,AKs-ATs,KQs,QJs,T9s", "QQ-77,AQs-A9s,KJs,QTs,J9s,98s"),
+        bets="66%,allin",
+        raises="allin",
+    )
+    game, flat = compile_game(spot), compile_game(spot, cut=False)
+    draw = np.random.default_rng(1)
+    model = Policy.from_rows(game, lambda label, actions: draw.dirichlet(np.ones(len(actions))))
+    check_larger(game, flat, model, 0.005, 0.01)
+
+
+def test_a_largest_loss() -> None:
+    game = compile_game("kuhn")
+    weak = {"Jb": {"bet": 0.5, "pass": 0.5}, "Kb": {"bet": 0.6, "pass": 0.4}}
+    found = robust_responses(
+        game, None, 0, model=weak, method="restricted", weights=(), max_loss=0.02
+    )
+    assert found.risk[found.chosen] <= 0.02 < found.risk.max()
+    assert found.gain[found.chosen] > 0.0
+    # The weight is known to 1/256 of the range.
+    above = found.weights[found.risk > 0.02].min()
+    below = found.weights[found.weights < above].max()
+    assert above - below <= 1 / 256
+    everything = robust_responses(game, None, 0, model=weak, weights=(0.5,), max_loss=10.0)
+    assert everything.chosen == int(everything.gain.argmax())
+    assert everything.weights.tolist() == [0.0, 0.5, 1.0]
+
+
+def test_models_of_any_form(interpreted: None) -> None:
+    """A solution, its policy and its probabilities by label are one model; labels may be left
+    out."""
+    game = compile_game("kuhn")
+    solution = solve(game, "cfr", iters=3)
+    forms = solution, solution.policy, solution.policy.to_dict(), solution.policy.to_dict(1)
+    found = [robust_responses(game, None, 0, model=one, weights=(0.5,)) for one in forms]
+    for other in found[1:]:
+        np.testing.assert_allclose(other.gain, found[0].gain, rtol=0, atol=1e-12)
+    # Nothing is known of infosets without probabilities: the player stays free there.
+    some = robust_responses(game, None, 0, model={"Jb": solution.policy["Jb"]}, weights=(1.0,))
+    counted = robust_responses(
+        game,
+        {"Jb": {a: 100 * p for a, p in solution.policy["Jb"].items()}},
+        0,
+        weights=(1.0,),
+    )
+    np.testing.assert_allclose(some.worst, counted.worst, rtol=0, atol=1e-12)
+
+
 def test_refusals() -> None:
     game = compile_game("kuhn")
     with pytest.raises(ValueError, match="kuhn has no infoset 'Z'"):
@@ -222,5 +326,7 @@ def test_refusals() -> None:
         robust_responses(game, {"Jb": {"bet": -1}}, 0)
     with pytest.raises(TypeError, match="'Jb' must map actions to counts, not 3"):
         robust_responses(game, {"Jb": 3}, 0)
+    with pytest.raises(ValueError, match="algorithm 'lp' is exact: it takes no iters"):
+        robust_responses(game, {}, 0, algorithm="lp", iters=3)
     with pytest.raises(ValueError, match="two players, and kuhn\\(players=3\\) has 3"):
         robust_responses(compile_game("kuhn(players=3)"), {}, 0)

@@ -10,9 +10,18 @@ import numpy as np
 import pytest
 
 from support.command_line import FAILURE, USAGE, invoke, printed, refused
-from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, compile_game, register, solve
+from tensorcfr import (
+    ALGORITHMS,
+    Algorithm,
+    LocalRule,
+    Policy,
+    Solution,
+    compile_game,
+    register,
+    solve,
+)
 from tensorcfr.algorithms import CFR
-from tensorcfr.analysis import regrets, values
+from tensorcfr.analysis import regrets, robust_responses, values
 from tensorcfr.cli import report
 from tensorcfr.cli.playing import meant
 from tensorcfr.evaluation import best_response, evaluate
@@ -350,3 +359,30 @@ def test_a_walkthrough_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     text = printed("walkthrough", "kuhn", "--iters", "1", "--deal", "Q,K")
     assert "…" not in text
     assert "strategy sum" in text
+
+
+class TestRespond:
+    def test_table_and_response(self, tmp_path: Path) -> None:
+        weak = tmp_path / "weak.json"
+        game = compile_game("kuhn")
+        save_policy(Policy.uniform(game), weak)
+        response = tmp_path / "response.csv"
+        arguments = ("kuhn", weak, "--player", "0", "--method", "restricted")
+        text = printed("respond", *arguments, "--max-loss", "0.02", "--output", response)
+        assert text.startswith("kuhn: restricted responses of player 0")
+        assert f"wrote {response}" in text
+        found = robust_responses(game, None, 0, model=weak, method="restricted", max_loss=0.02)
+        assert read_policy(game, response) == found.policies[found.chosen]
+        document = json.loads(printed("respond", *arguments, "--weights", "0.5,1", "--json"))
+        assert document["weights"] == [0.0, 0.5, 1.0]
+        assert document["gain"][2] > document["gain"][1] > 0.0
+
+    def test_counts(self, tmp_path: Path) -> None:
+        counts = tmp_path / "counts.json"
+        counts.write_text('{"Jb": {"bet": 9, "pass": 3}}')
+        document = json.loads(printed("respond", "kuhn", "--counts", counts, "--json"))
+        found = robust_responses(compile_game("kuhn"), json.loads(counts.read_text()), 0)
+        assert document["gain"] == found.gain.tolist()
+
+    def test_refusals(self) -> None:
+        assert "give the file of a model, or --counts" in refused(FAILURE, "respond", "kuhn")

@@ -48,6 +48,7 @@ from tensorcfr.analysis import (
     head_to_head,
     history_values,
     iteration_events,
+    model_locks,
     regrets,
     robust_responses,
     simulate,
@@ -245,8 +246,18 @@ def _regrets(case: Case) -> Any:
 
 
 def _responses(case: Case) -> Any:
-    found = robust_responses(case.game, case.policy.to_dict(1), 0, weights=[0.5])
-    return [found.gain, found.risk]
+    found = robust_responses(
+        case.game, case.policy.to_dict(1), 0, weights=[0.5], algorithm="dcfr", iters=3
+    )
+    return [found.gain, found.risk, found.gaps]
+
+
+def _models(case: Case) -> Any:
+    found = []
+    for method in ("restricted", "data-biased"):
+        locks = model_locks(case.game, case.policy, 1, 0.5, method=method)
+        found.append(evaluate(case.game, case.solution.policy, locks=locks).best_responses)
+    return found
 
 
 def _sums(case: Case) -> Any:
@@ -477,6 +488,7 @@ ROWS: dict[str, Callable[[Case], Any]] = {
     "history_values": _histories,
     "regrets": _regrets,
     "robust_responses": _responses,
+    "model_locks": _models,
     "walkthrough": _walkthrough,
     "iteration_events": _iteration_events,
     "simulate": _simulate,
@@ -555,7 +567,6 @@ NEEDS_FLAT = {
     "exact_equilibrium",
     "history_values",
     "regrets",
-    "robust_responses",
     "walkthrough",
     "iteration_events",
 }

@@ -16,6 +16,7 @@ AS_PYTHON = (
     "deep/test_deep_cfr.py",
     "evaluation/test_correlation.py",
     "evaluation/test_evaluation.py",
+    "evaluation/test_player_models.py",
     "kernels",
     "project/test_every_way.py",
     "sampling",

@@ -1,0 +1,122 @@
+"""Command ``respond``, which computes responses to a model of a player."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..analysis.responses import robust_responses
+from ..compilers import compile_game
+from ..formats import save_policy
+from ..solvers.solution import Solution
+from . import argument_parsers, report
+from .console import errors_in_one_line, plain_console
+from .json_output import Json, print_json
+
+
+@errors_in_one_line()
+def respond(
+    source: Annotated[
+        str,
+        typer.Argument(help="A game, 'leduc' or game.efg, or a solution (.npz) of it."),
+    ],
+    model: Annotated[
+        Path | None,
+        typer.Argument(help="The model: a strategy or a solution (csv, json, parquet, npz)."),
+    ] = None,
+    player: Annotated[
+        int, typer.Option(min=0, max=1, help="Compute strategies of this player.")
+    ] = 0,
+    counts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Take the model from counts, where there are any: a JSON object of infosets, "
+            "actions and counts.",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="'restricted': the other player is the model in a share of all games; "
+            "'data-biased': in a share of the decisions, by the counts."
+        ),
+    ] = "data-biased",
+    weights: Annotated[
+        str, typer.Option(metavar="W,W,...", help="Trust the model so much, from 0 to 1.")
+    ] = "0.25,0.5,0.75,0.9",
+    max_loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AMOUNT",
+            help="Search for the largest trust that risks at most this against a best response: "
+            "a number in the game's own unit, or '1%' of the pot.",
+        ),
+    ] = None,
+    full_at: Annotated[
+        float, typer.Option(hidden=True, help="Trust counts of this size fully.")
+    ] = 10,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="Solve by this algorithm; by default 'lp' in flat games."),
+    ] = None,
+    iters: argument_parsers.Iterations = None,
+    target: argument_parsers.Target = None,
+    time_limit: argument_parsers.TimeLimit = None,
+    threads: argument_parsers.Threads = 1,
+    memory_limit: argument_parsers.MemoryLimit = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the response with the largest gain, within --max-loss, to this file "
+            "(csv, json, parquet, npz).",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compute responses to a model of a player, at a stated risk.
+
+    The table has a row for each trust in the model: the value of the response against the model,
+    and against a best response. For example 'tensorcfr respond leduc weak.csv --max-loss 0.05'.
+    """
+    if model is None and counts is None:
+        raise ValueError("give the file of a model, or --counts")
+    argument_parsers.check_target("--output", output)
+    limit = argument_parsers.read_memory_limit(memory_limit)
+    if source.endswith(".npz"):
+        game = Solution.load(source, registered=False, memory_limit=limit).game
+    else:
+        game = compile_game(source, memory_limit=limit)
+    options: dict[str, Any] = {"iters": iters, "target": target, "time_limit": time_limit}
+    options |= {"threads": threads if threads != 1 else None, "memory_limit": limit}
+    responses = robust_responses(
+        game,
+        None if counts is None else json.loads(counts.read_text("utf-8")),
+        player,
+        model=None if model is None else str(model),
+        method=method,
+        weights=argument_parsers.read_weights(weights),
+        max_loss=max_loss,
+        full_at=full_at,
+        algorithm=algorithm,
+        **{name: value for name, value in options.items() if value is not None},
+    )
+    best = responses.chosen
+    if output is not None:
+        save_policy(responses.policies[best], output)
+    if as_json:
+        columns = ("weights", "against_model", "worst", "gain", "risk", "gaps")
+        document: dict[str, Any] = {"game": game.name, "player": player, "method": method}
+        document |= {name: getattr(responses, name).tolist() for name in columns}
+        print_json(document | {"chosen": best})
+        return
+    console = plain_console()
+    for line in str(responses).splitlines():
+        report.print_line(console, line)
+    if output is not None:
+        report.print_line(console, f"wrote {output}: the response of {responses.weights[best]:g}")
