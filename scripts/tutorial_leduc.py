@@ -169,7 +169,7 @@ def listing(iterations: int, seeds: int) -> str:
         rows.append([name, means[0], extremes, *means[1:]])
     return (
         table(
-            ["program", "player 0", "over the seeds", "player 1", "sum, 0 in a zero-sum game"], rows
+            ["program", "player 0", "of all seeds", "player 1", "sum, 0 in a zero-sum game"], rows
         )
         + f"\n\nMean ± standard error over {seeds} seeds, {iterations:,} iterations."
     )
