@@ -34,6 +34,7 @@ RARE: Mapping[str, str] = {
     "evaluate": "lock",
     "play": SPOT,
     "regrets": "seed",
+    "respond": "algorithm counts iters json threads time_limit",
     "solve": "nodes strategy",
     "spot": "of",
     "sweep": "processes",

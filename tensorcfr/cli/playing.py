@@ -44,7 +44,13 @@ class PlayOptions:
         ),
     ]
     player: Annotated[
-        int, typer.Option(min=0, max=1, help="Play as this player; in hold'em player 0 acts first.")
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=0,
+            max=1,
+            help="Play as this player; in hold'em player 0 acts first.",
+        ),
     ] = 0
     plays: Annotated[int, typer.Option(min=1, help="Play this many times.")] = 1
     resolve_after: Annotated[

@@ -28,7 +28,8 @@ def respond(
         typer.Argument(help="The model: a strategy or a solution (csv, json, parquet, npz)."),
     ] = None,
     player: Annotated[
-        int, typer.Option(min=0, max=1, help="Compute strategies of this player.")
+        int,
+        typer.Option(metavar="NUMBER", min=0, max=1, help="Compute strategies of this player."),
     ] = 0,
     counts: Annotated[
         Path | None,

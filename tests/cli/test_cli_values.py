@@ -385,4 +385,4 @@ class TestRespond:
         assert document["gain"] == found.gain.tolist()
 
     def test_refusals(self) -> None:
-        assert "give the file of a model, or --counts" in refused(FAILURE, "respond", "kuhn")
+        assert "give the file of a model, or --counts" in refused(USAGE, "respond", "kuhn")
