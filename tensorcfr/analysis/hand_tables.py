@@ -431,6 +431,22 @@ class SolvedSpot:
         return first + self._put_in(node, 0), second + self._put_in(node, 1)
 
     @checked()
+    def equities(
+        self, line: Annotated[str, Text(LONGEST_LINE)] = ""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the equities of both players' hands at a line.
+
+        Args:
+            line: As for :meth:`ranges`.
+
+        Returns:
+            For each player float64 (hands,), over :attr:`game.hands`: equity against the other
+            player's remaining range; NaN if no hand of the other player gets there.
+        """
+        node = self.nodes.find_line(line)
+        return equities_at(self.nodes, node, self._values.own_reaches(node))
+
+    @checked()
     def exactness(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> Exactness:
         """Return the exactness of the solution from a line on, in chips.
 

@@ -20,6 +20,7 @@ from . import (
     exports,
     icm_command,
     playing,
+    protocol_commands,
     report,
     respond_command,
     solving,
@@ -142,6 +143,7 @@ COMMANDS = {
         values.regrets,
     ),
     "Files": (exports.export,),
+    "Serve": (protocol_commands.upi, protocol_commands.mcp),
     "Machine": (compile_command.compile,),
 }
 """Commands by purpose, in the order of the help."""

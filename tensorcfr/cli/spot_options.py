@@ -103,6 +103,10 @@ class SpotOptions:
     remove: Annotated[list[str] | None, _setting("Remove these lines.")] = None
     dead: Annotated[str | None, _setting("Exclude cards that were seen elsewhere, '2c2d'.")] = None
     folded: Annotated[list[str] | None, _setting("Set the range of a player who folded.")] = None
+    hand: Annotated[
+        int | None,
+        typer.Option(min=1, hidden=True, help="Read this hand of a file of hands, from 1."),
+    ] = None
 
     @property
     def given(self) -> GivenSpot:
@@ -131,12 +135,16 @@ class SpotOptions:
 def spot_of(spot: Path | None, overrides: GivenSpot) -> Spot:
     """Return the spot with the options of a file, overridden by options of the command line."""
     options: dict[str, Any] = {}
+    overrides = dict(overrides)
+    hand = overrides.pop("hand", None)
+    if spot is None and hand is not None:
+        raise ValueError("--hand needs a file of hands")
     if spot is not None:
         if spot.suffix.lower() not in ENDINGS:
             raise ValueError(
                 f"{spot}: the name of a spot's file must end in {' or '.join(ENDINGS)}"
             )
-        options = read_spot_options(spot)
+        options = read_spot_options(spot, hand=hand)
     nobody = (None,) * len(PLAYERS)
     pairs = zip(overrides.get("ranges", nobody), options.get("ranges", nobody), strict=True)
     ranges = tuple(old if new is None else new for new, old in pairs)

@@ -153,7 +153,7 @@ def _find_text(source: str | Path) -> ResolvedRules:
     if read is None:
         raise GameError(
             f"{source}: the name of a game file ends in {' or '.join(SUFFIXES)}; spots of other "
-            "programs (.json, .phh) are read by read_spot_options and 'tensorcfr spot'"
+            "programs (.json, .phh, .phhs) are read by read_spot_options and 'tensorcfr spot'"
         )
     rules = read(source)
     text = str(source)

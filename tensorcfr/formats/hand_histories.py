@@ -4,20 +4,22 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from .._util.argument_checks import brief
 from .._util.extras import needs
 from ..errors import FormatError
 from ..games.poker.betting import STREETS
-from .text_formats import kind_of
+from .text_formats import HANDS_OF_PHH, KINDS, kind_of
 
 GAMES_OF_VARIANTS = {"NT": "holdem", "NS": "short_deck", "PO": "omaha"}
 """Game of each PHH variant that is read."""
 
 
-def hand_options(text: str, name: str = "hand") -> dict[str, Any]:
+def hand_options(text: str, name: str = "hand", *, hand: int | None = None) -> dict[str, Any]:
     """Replay a hand and read the options of the spot at which two players are left.
 
     The spot begins on the first street with exactly two players: the flop, or a later street if
@@ -26,20 +28,29 @@ def hand_options(text: str, name: str = "hand") -> dict[str, Any]:
     the player out of position, who acts first by the rules.
 
     Args:
-        text: Hand of no-limit hold'em, short-deck hold'em or pot-limit Omaha in a PHH file.
+        text: Hand of no-limit hold'em, short-deck hold'em or pot-limit Omaha in a PHH file; or
+            several hands, under the headings ``[1]``, ``[2]``, ...
         name: Name of the text in errors.
+        hand: Number of the hand among several, from 1.
 
     Returns:
         Options of the spot.
 
     Raises:
-        FormatError: The text is not such a hand, no street has exactly two players, or one of the
-            two is all-in.
+        FormatError: The text is not such a hand, no street has exactly two players, one of the two
+            is all-in, or ``hand`` does not name one of several hands.
         MissingExtraError: PokerKit is not installed; names the extra.
     """
     pokerkit = needs("pokerkit", "hands")
+    count = len(re.findall(KINDS[HANDS_OF_PHH], text, re.MULTILINE))
+    if (count > 1 and hand is None) or (hand is not None and not 1 <= hand <= max(count, 1)):
+        problem = "name one with hand=1, say" if hand is None else f"there is no hand {hand}"
+        raise FormatError(name, 1, 1, f"hands in the file: {max(count, 1):,}; {problem}")
     try:
-        history = pokerkit.HandHistory.loads(text)
+        if count:
+            history = next(islice(pokerkit.HandHistory.loads_all(text), (hand or 1) - 1, None))
+        else:
+            history = pokerkit.HandHistory.loads(text)
         known = history.variant in GAMES_OF_VARIANTS
         players, board, pot, stacks = _first_of_two(history) if known else (0, [], 0, [])
     except Exception as error:  # PokerKit raises many types of errors for a bad hand.

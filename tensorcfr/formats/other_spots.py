@@ -1,5 +1,5 @@
-"""Spots of other programs: scripts of TexasSolver, configurations of WASM Postflop and Desktop
-Postflop, hand histories in the PHH format.
+"""Spots of other programs: scripts of TexasSolver and PioSOLVER, configurations of WASM Postflop
+and Desktop Postflop, hand histories in the PHH format.
 
 Each file is converted to the options of a spot that it contains.  A configuration need not have a
 board or ranges, and a hand history has no sizes.  There is one module per program, with its
@@ -11,31 +11,42 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.argument_checks import Where, checked
+from .._util.argument_checks import Where, Whole, checked
 from ..errors import FormatError
 from .gambit_text import decoded
 from .hand_histories import hand_options
+from .piosolver import piosolver_options
 from .postflop import postflop_options
 from .spot_files import ENDINGS as OWN_ENDINGS
 from .spot_files import MAX_BYTES, options_of, parse_spot
 from .texassolver import texassolver_options
-from .text_formats import TEXASSOLVER, kind_of
+from .text_formats import PIOSOLVER, TEXASSOLVER, kind_of
 
-READERS = {".json": postflop_options, ".phh": hand_options}
-"""Reader of files of other programs, by suffix of the file name."""
-ENDINGS = (*OWN_ENDINGS, *READERS)
+HANDS = (".phh", ".phhs")
+"""Suffixes of the names of files of hands."""
+SCRIPTS = {TEXASSOLVER: texassolver_options, PIOSOLVER: piosolver_options}
+"""Reader of scripts, by description of the format."""
+MAX_BYTES_OF_HANDS = 20_000_000
+"""Largest size of a file of hands, in bytes."""
+ENDINGS = (*OWN_ENDINGS, ".json", *HANDS)
 """Suffixes of the names of files of spots, of this and of other programs."""
 
 
 @checked()
-def read_spot_options(path: Annotated[str | Path, Where()]) -> dict[str, Any]:
+def read_spot_options(
+    path: Annotated[str | Path, Where()], *, hand: Annotated[int | None, Whole(1)] = None
+) -> dict[str, Any]:
     """Read the options of the spot in a file of this or of another program.
 
-    A ``.json`` file is a configuration of WASM Postflop or Desktop Postflop, and a ``.phh`` file is
-    a hand history.  Any other file is a script of TexasSolver if it contains its commands, and
-    otherwise a spot of this program.
+    A ``.json`` file is a configuration of WASM Postflop or Desktop Postflop.  A ``.phh`` or
+    ``.phhs`` file is a hand history.  Any other file is a script of TexasSolver or PioSOLVER if it
+    contains its commands, and otherwise a spot of this program.
 
     >>> options = read_spot_options("hand.phh") | {"ranges": ("22+", "random")}  # doctest: +SKIP
+
+    Args:
+        path: The file.
+        hand: Number of the hand, from 1, if the file has several hands.
 
     Returns:
         Arguments of :func:`~tensorcfr.games.make_spot`, perhaps not all required ones.  Without the
@@ -48,13 +59,19 @@ def read_spot_options(path: Annotated[str | Path, Where()]) -> dict[str, Any]:
         OSError: The file cannot be read.
     """
     path, name = Path(path), str(path)
+    suffix = path.suffix.lower()
+    most = MAX_BYTES_OF_HANDS if suffix in HANDS else MAX_BYTES
     with path.open("rb") as file:
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise FormatError(name, 1, 1, f"a spot has at most {MAX_BYTES:,} bytes")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise FormatError(name, 1, 1, f"the file of a spot has at most {most:,} bytes")
     text = decoded(content, path)
-    if reader := READERS.get(path.suffix.lower()):
+    if suffix in HANDS:
+        return hand_options(text, name, hand=hand)
+    if hand is not None:
+        raise FormatError(name, 1, 1, f"hand={hand} is for files of hands ({', '.join(HANDS)})")
+    if suffix == ".json":
+        return postflop_options(text, name)
+    if reader := SCRIPTS.get(kind_of(text) or ""):
         return reader(text, name)
-    if kind_of(text) == TEXASSOLVER:
-        return texassolver_options(text, name)
     return options_of(parse_spot(text, name))

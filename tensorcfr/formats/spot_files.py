@@ -109,7 +109,7 @@ def _refuse_other(text: str, name: str) -> None:
     if kind := kind_of(text):
         problem = (
             f"this is {kind}, not a spot in TOML; read_spot_options and 'tensorcfr spot' also read "
-            "scripts of TexasSolver, .json of WASM and Desktop Postflop, and .phh"
+            "scripts of TexasSolver and PioSOLVER, .json of WASM and Desktop Postflop, and .phh"
         )
         raise FormatError(name, 1, 1, problem)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-TEXASSOLVER = "a script of TexasSolver"
+TEXASSOLVER, PIOSOLVER = "a script of TexasSolver", "a script of PioSOLVER"
+HANDS_OF_PHH = "a file of several hands in the PHH format"
 KINDS = {
-    "a script of PioSOLVER": r"^[ \t]*(?:set_(?:eff_stack|threads)|add_line)\b|^#TreeBuilding#",
+    PIOSOLVER: r"^[ \t]*(?:set_(?:eff_stack|threads|range)|add_line)\b|^#TreeBuilding#",
     TEXASSOLVER: r"^[ \t]*set_(?:pot|effective_stack|board|range_oop|range_ip|bet_sizes)\b",
     "the text of a hand from a poker site": r"^.{0,60}\bHand #|^\*\*\* [A-Z]",
-    "a file of several hands in the PHH format": r"^\[\d+\]\s*$",
+    HANDS_OF_PHH: r"^\[\d+\]\s*$",
     "a game of Gambit": r"\A\s*[EN]FG\s",
     "JSON": r"\A\s*[{\[]\s*[\[\]{}\"]",
     "XML or HTML": r"\A\s*<",

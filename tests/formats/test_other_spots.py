@@ -3,14 +3,20 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tensorcfr.errors import FormatError
 from tensorcfr.formats import parse_spot, read_spot_options
-from tensorcfr.formats.other_spots import hand_options, postflop_options, texassolver_options
+from tensorcfr.formats.other_spots import (
+    hand_options,
+    piosolver_options,
+    postflop_options,
+    texassolver_options,
+)
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem
-from tensorcfr.games.poker.ranges import read_range
+from tensorcfr.games.poker.ranges import range_text, read_range
 
 SCRIPT = """
 set_pot 50
@@ -410,7 +416,141 @@ class TestHands:
             hand_options(HAND.partition('"p2 cc"')[0] + '"p2 f"]')
 
 
+class TestSeveralHands:
+    HANDS = "\n".join(f"[{number}]\n{HAND.replace('100', f'{number}00')}" for number in (1, 2, 3))
+
+    def test_one_of_several_hands(self, tmp_path) -> None:
+        pytest.importorskip("pokerkit")
+        path = tmp_path / "hands.phhs"
+        path.write_text(self.HANDS)
+        for number in (1, 2, 3):
+            expected = hand_options(HAND.replace("100", f"{number}00"))
+            assert read_spot_options(path, hand=number) == expected
+        # The effective stack: the other player has 120.
+        stacks = [read_spot_options(path, hand=number)["stacks"] for number in (1, 2)]
+        assert stacks == [97.5, 117.5]
+        path.write_text(f"[7]\n{HAND}")
+        assert read_spot_options(path) == read_spot_options(path, hand=1) == hand_options(HAND)
+
+    def test_a_hand_must_be_named(self, tmp_path) -> None:
+        pytest.importorskip("pokerkit")
+        path = tmp_path / "hands.phhs"
+        path.write_text(self.HANDS)
+        with pytest.raises(FormatError, match="hands in the file: 3; name one with hand=1, say"):
+            read_spot_options(path)
+        with pytest.raises(FormatError, match="hands in the file: 3; there is no hand 4"):
+            read_spot_options(path, hand=4)
+        (tmp_path / "spot.txt").write_text(SCRIPT)
+        with pytest.raises(FormatError, match=r"hand=1 is for files of hands \(.phh, .phhs\)"):
+            read_spot_options(tmp_path / "spot.txt", hand=1)
+
+
+PIO_SCRIPT = """
+#Type#NoLimit
+#Board#Qs Jh 2h
+set_threads 2
+set_range OOP AA,KK:0.5
+set_range IP QQ,JJ
+set_board QsJh2h
+set_eff_stack 95
+set_isomorphism 1 0
+set_pot 0 0 10
+clear_lines
+add_line 0 0 0 0 0 5 95
+add_line 0 5 20 20 95
+add_line 5 5 5 5 10 10
+add_line 5 95
+build_tree
+go
+"""
+
+
+def tree_of(options: dict[str, Any]) -> dict[str, list[str]]:
+    """Actions of all decisions, by line, from the rules of the spot."""
+    rules, actions = make_spot(**options), {}
+    stack = [(rules.root(), "")]
+    while stack:
+        state, line = stack.pop()
+        if state.player == -1:
+            stack.append((rules.next(state, None), line))
+        elif state.player >= 0:
+            actions[line.strip()] = [str(action) for action in rules.node(state).actions]
+            stack += [(rules.next(state, a), f"{line} {a}") for a in actions[line.strip()]]
+    return actions
+
+
+class TestPioSolver:
+    def test_lines_are_the_tree(self) -> None:
+        options = piosolver_options(PIO_SCRIPT)
+        assert (options["board"], options["ranges"]) == ("QsJh2h", ("AA,KK:0.5", "QQ,JJ"))
+        assert (options["pot"], options["stacks"]) == (10.0, 95.0)
+        # By hand from the lines, whose amounts count from the start of the spot.
+        assert tree_of(options) == {
+            "": ["check", "bet5"],
+            "check": ["check", "bet5"],
+            "check check": ["check"],
+            "check check check": ["check"],
+            "check check check check": ["check"],
+            "check check check check check": ["check", "bet5"],
+            # Neither call nor check needs a line where it ends the hand.
+            "check check check check check bet5": ["fold", "call", "allin"],
+            "check check check check check bet5 allin": ["fold", "call"],
+            # No line has the call of this bet, which would go on to the turn.
+            "check bet5": ["fold", "raise20"],
+            "check bet5 raise20": ["fold", "call"],
+            # Amounts on the turn are those of the street.
+            "check bet5 raise20 call": ["allin"],
+            "check bet5 raise20 call allin": ["fold", "call"],
+            "bet5": ["fold", "call", "allin"],
+            "bet5 allin": ["fold", "call"],
+            "bet5 call": ["check"],
+            "bet5 call check": ["check"],
+            # The line ends after the call, so the rest of the hand is checked.
+            "bet5 call check check": ["bet5"],
+            "bet5 call check check bet5": ["fold", "call"],
+        }
+
+    def test_decimals_and_commands(self) -> None:
+        text = PIO_SCRIPT.replace("0 0 10", "0 0 10.25") + "set_rake 0.05 3\nremove_line 0\n"
+        options = piosolver_options(text)
+        assert (options["pot"], options["chip"]) == (10.25, 0.01)
+        assert (options["rake"], options["rake_cap"]) == (0.05, 3.0)
+        assert tree_of(options)[""] == ["bet5"]
+
+    def test_numbers_of_any_hands(self) -> None:
+        """In PioSOLVER's order, which is known here, hands of a group may differ."""
+        weights = [0.0] * 1326
+        # By the higher card, then the lower one: 2d2c, 2h2c, 2h2d, 2s2c, ...; AsAh is last.
+        weights[1], weights[3], weights[-1] = 0.25, 1.0, 0.5
+        listed = " ".join(map(str, weights))
+        options = piosolver_options(PIO_SCRIPT.replace("AA,KK:0.5", listed))
+        assert options["ranges"][0] == "AsAh:0.5,2h2c:0.25,2s2c"
+        dice = np.random.default_rng(5)
+        random = dice.random(1326).round(4) * (dice.random(1326) < 0.5)
+        np.testing.assert_allclose(read_range(range_text(random)), random, rtol=1e-8)
+        assert range_text(read_range("QQ+,AKs:0.25,72o")) == "AA,KK,QQ,AKs:0.25,72o"
+
+    @pytest.mark.parametrize(
+        ("before", "after", "problem"),
+        [
+            ("add_line 5 95", "add_line 5 96", "script:1:1: add_line 5 96: .* from 5 to 95"),
+            ("add_line 5 95", "add_line 5 3", "add_line 5 3: .* from 5 to 95"),
+            ("add_line 5 95", "add_line x", "script:15:1: add_line: an amount is .*not 'x'"),
+            ("go", "gone", "there is no command 'gone'; did you mean 'go'"),
+            ("go", "build_tree", "the script builds a second tree"),
+            ("0 0 10", "5 5 10", "the first two numbers must be 0"),
+            ("set_board QsJh2h", "", "there is no set_board"),
+            ("OOP AA,KK:0.5", "OOP AA:2", "a weight must be from 0 to 1"),
+        ],
+    )
+    def test_other_scripts_are_refused(self, before: str, after: str, problem: str) -> None:
+        with pytest.raises(FormatError, match=problem):
+            piosolver_options(PIO_SCRIPT.replace(before, after, 1))
+
+
 def test_the_file_says_what_it_is(tmp_path) -> None:
+    (tmp_path / "pio.txt").write_text(PIO_SCRIPT)
+    assert read_spot_options(tmp_path / "pio.txt") == piosolver_options(PIO_SCRIPT)
     script, tree, own = (tmp_path / name for name in ("spot.txt", "tree.json", "spot.toml"))
     script.write_text(SCRIPT)
     tree.write_text(json.dumps(config()))
@@ -426,11 +566,6 @@ def test_the_file_says_what_it_is(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (
-            "set_threads 2\nset_eff_stack 95\nset_pot 0 0 10\nadd_line 0 5 95",
-            "a script of PioSOLVER",
-        ),
-        ("#TreeBuilding#V2\n#Range0#AA", "a script of PioSOLVER"),
         ("Site Hand #1: Hold'em No Limit\nSeat 1: A (200 in chips)", "the text of a hand"),
         ("[1]\nvariant = 'NT'\n\n[2]\nvariant = 'NT'", "several hands in the PHH format"),
         ('EFG 2 R "" { "A" "B" }', "a game of Gambit"),
@@ -446,6 +581,9 @@ def test_a_file_of_another_kind_is_called_that(text: str, kind: str, tmp_path) -
 
 
 def test_a_script_is_not_a_spot_in_toml() -> None:
+    for text in (PIO_SCRIPT, "#TreeBuilding#V2\n#Range0#AA"):
+        with pytest.raises(FormatError, match="this is a script of PioSOLVER, not a spot in TOML"):
+            parse_spot(text)
     with pytest.raises(FormatError, match="this is a script of TexasSolver, not a spot in TOML"):
         parse_spot(SCRIPT)
     # A line of CMake begins with set_, too.

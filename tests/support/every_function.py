@@ -619,7 +619,7 @@ REASONS: dict[str, str] = {
         compile_game load_game resolve_rules from_gambit from_openspiel parse_spot
         policy_to_gambit policy_to_openspiel policy_to_pyspiel read_efg read_nfg read_spot
         read_spot_options save_efg save_nfg save_spot spot_text to_gambit to_openspiel
-        CompiledGame FlatGame TablePolicy
+        CompiledGame FlatGame TablePolicy UpiSession mcp_server
     """,
     SETTINGS: """
         Algorithm ALGORITHMS AUTOMATIC LocalRule Locks register find_algorithm from_dict

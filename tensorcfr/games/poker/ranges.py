@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ..._util.argument_checks import brief
-from .deck import HAND_NUMBER, HANDS, RANKS, SUITS, pieces
+from .deck import HAND_NUMBER, HANDS, RANKS, SUITS, hand_label, pieces
 
 _GROUP = re.compile(r"([2-9TJQKA])([2-9TJQKA])([so]?)", re.IGNORECASE)
 _COMBO = re.compile(r"([2-9TJQKA])([cdhs])([2-9TJQKA])([cdhs])", re.IGNORECASE)
@@ -26,6 +26,9 @@ _APART = re.compile(
 EVERY = ("random", "any")
 """Names of the range with all hands."""
 
+PIOSOLVER_ORDER = np.lexsort((HANDS[:, 1], HANDS[:, 0]))
+"""int64 (1326,): rows of :data:`~tensorcfr.games.poker.deck.HANDS` in PioSOLVER's order,
+``2d2c 2h2c 2h2d ...``: by the higher card, then the lower one."""
 BY_EQUITY = (
     "AA KK QQ JJ TT 99 88 AKs 77 AQs AJs AKo ATs AQo AJo KQs 66 A9s ATo KJs A8s KTs KQo A7s A9o "
     "KJo 55 QJs K9s A5s A6s A8o KTo QTs A4s A7o K8s A3s QJo K9o A5o A6o Q9s K7s JTs A2s QTo 44 "
@@ -104,9 +107,29 @@ def read_range(
     )
 
 
-def _numbers(text: str, what: str) -> np.ndarray | None:
-    """Read a range that lists a weight for every hand; return None for other texts."""
-    words = re.split(r"[\s,;]+", text.strip()) if isinstance(text, str) else []
+def in_piosolver_order(words: Sequence[str], what: str) -> np.ndarray | None:
+    """Read the weights of all hands in PioSOLVER's order; return None for other texts.
+
+    Args:
+        words: The numbers.
+        what: Description of the range in errors.
+
+    Returns:
+        float64 (1326,): weights of the rows of :data:`~tensorcfr.games.poker.deck.HANDS`.
+
+    Raises:
+        ValueError: The number of weights is wrong, or a weight is not from 0 to 1.
+    """
+    listed = _listed(words, what)
+    if listed is None:
+        return None
+    weights = np.zeros(len(HANDS))
+    weights[PIOSOLVER_ORDER] = listed
+    return weights
+
+
+def _listed(words: Sequence[str], what: str) -> np.ndarray | None:
+    """Read the weights of all hands in any order; return None if the words are not numbers."""
     # A shorter list of numbers may be pairs, "22 33".
     if len(words) <= len(BY_EQUITY.split()):
         return None
@@ -119,12 +142,45 @@ def _numbers(text: str, what: str) -> np.ndarray | None:
     if not ((listed >= 0.0) & (listed <= 1.0)).all():
         wrong = words[int(np.argmin((listed >= 0.0) & (listed <= 1.0)))]
         raise ValueError(f"{what}: a weight must be from 0 to 1, not {brief(wrong)}")
+    return listed
+
+
+def range_text(weights: np.ndarray) -> str:
+    """Format a range: ``"AA,AKs:0.5,AsKd:0.25"``.
+
+    Hands of a group with equal weights are written as the group.
+
+    Args:
+        weights: float64 (1326,): weights of the rows of :data:`~tensorcfr.games.poker.deck.HANDS`;
+            they are rounded to nine digits.
+    """
+    parts = []
+    for label in BY_EQUITY.split():
+        hands = [*_combos(*_ranks(label, label))]
+        if (weights[hands] == weights[hands[0]]).all():
+            weights_by_name = [(label, weights[hands[0]])]
+        else:
+            weights_by_name = [(hand_label(HANDS[hand]), weights[hand]) for hand in hands]
+        parts += [
+            name if weight == 1.0 else f"{name}:{weight:.9g}"
+            for name, weight in weights_by_name
+            if weight > 0.0
+        ]
+    return ",".join(parts)
+
+
+def _numbers(text: str, what: str) -> np.ndarray | None:
+    """Read a range that lists a weight for every hand; return None for other texts."""
+    words = re.split(r"[\s,;]+", text.strip()) if isinstance(text, str) else []
+    listed = _listed(words, what)
+    if listed is None:
+        return None
     high, low = HANDS.T
     # A number for each group of hands: ranks and suitedness.  An order is possible if it gives
     # each group a single weight.
     group = 100 * (high // 4) + 2 * (low // 4) + (high % 4 == low % 4)
     candidates = []
-    for order in (np.lexsort((low, high)), np.lexsort((high, low))):
+    for order in (PIOSOLVER_ORDER, np.lexsort((high, low))):
         weights = np.zeros(len(HANDS))
         weights[order] = listed
         if len(set(zip(group, weights, strict=True))) == len(set(group)):
