@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from support.card_games import LeducOfCards
+from support.reference import build_tree
 from support.slow_prizes import slow_bounties, slow_icm
+from support.slow_values import DealtCards, SlowValues
 from tensorcfr import ALGORITHMS, CardGame, CompiledGame, Solution, compile_game, evaluate, solve
 from tensorcfr.analysis import SolvedSpot, aivat, simulate, solve_boards
 from tensorcfr.compilers import game_size
@@ -559,6 +561,15 @@ def test_a_game_of_ones_own() -> None:
     hand = tournament(LeducOfCards(), stacks=(13, 30), **BUBBLE)
     found = solve(compile_game(hand), **EXACT)
     assert_same_solution(found, solve(compile_game(hand, cut=False), **EXACT))
+    # Hand by hand, history by history.
+    played = {
+        label: list(found.policy[label].values())
+        for player in range(2)
+        for label in found.game.labels_of(player)
+    }
+    slow = SlowValues(build_tree(DealtCards(hand)), played)
+    assert found.value == pytest.approx(slow.values, abs=1e-12)
+    assert found.evaluation.best_responses == pytest.approx(slow.best_responses, abs=1e-12)
     assert all_ends(hand)[0] != all_ends(LeducOfCards())[0]
     with pytest.raises(ValueError, match=r"stacks: player [01] has 12 chips and can lose 13"):
         compile_game(tournament(LeducOfCards(), stacks=12, **BUBBLE))

@@ -31,7 +31,7 @@ const handName = (hand, node) => make("span", {class: "name"}, hand.hand ? prett
 function table(node, other, shown) {
   const equal = state.equity !== null, money = state.about.tournament;
   const head = make("tr", {}, make("th", {}, "hand"), make("th", {class: "bars"}, "strategy"),
-    make("th", {}, "EV"), money ? make("th", {}, "chips") : null, equal ? make("th", {}, "equity") : null, make("th", {class: "reach"}, "reach"),
+    make("th", {}, money && money.prizes ? "prizes" : "EV"), money ? make("th", {}, "chips") : null, equal ? make("th", {}, "equity") : null, make("th", {class: "reach"}, "reach"),
     make("th", {class: "lost", title: "against a best response"}, "lost"),
     make("th", {class: "regret", title: "what a best response from here on earns more, given that the hand gets here"}, "conditional regret"),
     ...node.actions.map(action => make("th", {}, pretty(action))));
