@@ -39,6 +39,7 @@ from .rules import (
     PublicTreeGame,
     Runout,
     Showdown,
+    SidePots,
     Terminal,
 )
 from .solvers.driver import solve
@@ -73,6 +74,7 @@ __all__ = [
     "Runout",
     "SampledSolver",
     "Showdown",
+    "SidePots",
     "Solution",
     "Solver",
     "TeamGame",

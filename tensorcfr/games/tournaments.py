@@ -31,7 +31,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.argument_checks import Kind, Number, Several, brief, checked
-from ..rules import CardGame, Deal, Decision, Defaults, Fold, Runout, Showdown, StateRows
+from ..rules import CardGame, Deal, Decision, Defaults, Fold, Runout, Showdown, SidePots, StateRows
 from .poker.prize_money import (
     AMOUNTS,
     CASH,
@@ -115,6 +115,8 @@ class Tournament(CardGame):
             rules: The rules without a tournament.
             options: Arguments of :func:`tournament`, checked.
         """
+        if rules.n_players != 2:
+            raise ValueError(f"{rules.name} has {rules.n_players} players; a hand needs two")
         self.__dict__.update(rules.__dict__)
         self.chip_rules = rules
         own_stacks = options["stacks"]
@@ -192,11 +194,12 @@ class Tournament(CardGame):
         after = self._known[pair]
         return after[0] - before[0], after[1] - before[1]
 
-    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
+    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | SidePots | Runout:
         """Return the node of the game without the tournament, with the utilities of the stacks."""
         node = super().node(state)
         if isinstance(node, Fold):
-            return Fold(self.utilities(node.utilities))
+            first, second = node.utilities
+            return Fold(self.utilities((first, second)))
         if isinstance(node, Showdown):
             return Showdown(*map(self.utilities, node))
         if isinstance(node, Runout):
