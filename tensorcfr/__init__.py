@@ -40,6 +40,7 @@ from .rules import (
     PublicTreeGame,
     Runout,
     Showdown,
+    SidePots,
     Terminal,
 )
 from .solvers.driver import solve
@@ -76,6 +77,7 @@ __all__ = [
     "Runout",
     "SampledSolver",
     "Showdown",
+    "SidePots",
     "Solution",
     "Solver",
     "TeamGame",

@@ -171,12 +171,12 @@ class Fold(NamedTuple):
     """Public node of a :class:`CardGame` where the game is over and the utilities do not depend on
     the cards."""
 
-    utilities: tuple[float, float]
+    utilities: tuple[float, ...]
     """Utility of each player, in the game's own unit (chips, say)."""
 
 
 class Showdown(NamedTuple):
-    """Public node of a :class:`CardGame` where the hands are compared."""
+    """Public node of a :class:`CardGame` of two players where the hands are compared."""
 
     win: tuple[float, float]
     """Utility of each player if player 0 has the stronger hand."""
@@ -186,6 +186,18 @@ class Showdown(NamedTuple):
     """Utility of each player if player 1 has the stronger hand."""
 
 
+class SidePots(NamedTuple):
+    """Public node of a :class:`CardGame` of three players where the hands are compared, pot by pot.
+
+    The strongest hands of the players who compete for a pot share it equally.
+    """
+
+    pots: tuple[tuple[float, tuple[int, ...]], ...]
+    """Amount of each pot, and the players who compete for it."""
+    paid: tuple[float, ...]
+    """Amount that each player has paid.  Their utility is their share of the pots minus it."""
+
+
 class Chips(NamedTuple):
     """Chips of a public state of a :class:`CardGame`."""
 
@@ -193,7 +205,7 @@ class Chips(NamedTuple):
     """All chips in the pot."""
     call: float
     """Chips that the acting player must add to stay; 0 if nobody acts."""
-    behind: tuple[float, float] | None = None
+    behind: tuple[float, ...] | None = None
     """Chips that each player has left; None if stacks are unlimited."""
 
 
@@ -231,9 +243,9 @@ class Following(NamedTuple):
     """Counts of nodes at some public states of a :class:`CardGame`, and the states after them."""
 
     counts: np.ndarray
-    """int64 (states, 8): public nodes, terminals, decisions of player 0, decisions of player 1,
-    actions of player 0, actions of player 1, deals, and runouts.  A node after an action is counted
-    here, unless it has a row of its own in ``rows``."""
+    """int64 (states, 4 + 2 * players): public nodes, terminals, decisions of each player, actions
+    of each player, deals, and runouts.  A node after an action is counted here, unless it has a row
+    of its own in ``rows``."""
     parent: np.ndarray
     """int64 (following,): index of the state before."""
     rows: np.ndarray
@@ -270,21 +282,22 @@ class HandGroups(NamedTuple):
 
 @renamed_attributes(usual="defaults")
 class CardGame(BaseRules):
-    """Game of two players in which hands are sets of cards, and cards are dealt to a board.
+    """Game in which hands are sets of cards, and cards are dealt to a board.
 
-    The private hands have one to four cards each.  The betting does not depend on the cards: it is
-    one tree for all boards, with a :class:`Deal` wherever the next cards are dealt.  A line ends in
-    a :class:`Fold`, a :class:`Showdown` or a :class:`Runout`.  Arrays of hands x hands are made
-    only for a :class:`Runout` and for :attr:`boards`, so hands may be many:
-    :class:`tensorcfr.games.holdem.Holdem` has up to 1,176 hands of each player.
+    There are two players whose hands have one to four cards each, or three players whose hands have
+    one or two.  The betting does not depend on the cards: it is one tree for all boards, with a
+    :class:`Deal` wherever the next cards are dealt.  A line ends in a :class:`Fold`; between two
+    players in a :class:`Showdown` or a :class:`Runout`, between three in :class:`SidePots`.  Arrays
+    of hands x hands are made only for a :class:`Runout` and for :attr:`boards`, so hands may be
+    many: :class:`tensorcfr.games.holdem.Holdem` has up to 1,176 hands of each player.
 
-    If two hands have no card in common, the probability of dealing them is proportional to the
+    If no two hands have a card in common, the probability of dealing them is proportional to the
     product of their weights; otherwise it is 0.  States are hashable, and equal states have equal
     futures.
     """
 
     n_players: int = 2
-    """Number of players, which is always two."""
+    """Number of players, two or three."""
     is_of_cards = True
     """True, as for compiled card games."""
     cards: Sequence[str]
@@ -299,13 +312,13 @@ class CardGame(BaseRules):
     for all sets, equally likely.  One of them is drawn by weight before the hands, which have none
     of its cards, and is face down until it is dealt."""
     hands: Sequence[np.ndarray]
-    """Cards of each hand, for each player int64 (hands, 1 to 4); both players' hands have the same
-    number of cards."""
+    """Cards of each hand, for each player int64 (hands, 1 to 4); all hands have the same number of
+    cards."""
     weights: Sequence[np.ndarray]
     """Weights of the hands, above 0, for each player float64 (hands,)."""
     weights_vary: bool = False
     """True if :meth:`weights_on` depends on the board, so that :attr:`weights` is not enough."""
-    player_names: tuple[str, str] = ("player 0", "player 1")
+    player_names: tuple[str, ...] = ("player 0", "player 1")
     """Names of the players, for a person who plays against the solver."""
     unit_name: str = ""
     """Name of the unit of utilities, after a space; "" if it has no name."""
@@ -352,7 +365,7 @@ class CardGame(BaseRules):
             pot += f", {chips.behind[node.player]:.12g} behind"
         return [pot, f"{chips.call:.12g} to call"] if chips.call else [pot]
 
-    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
+    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | SidePots | Runout:
         """Return the node at a public state: the player and their actions, a deal, or the end.
 
         The ``infoset`` of a decision is None: its label is all actions so far.

@@ -210,8 +210,8 @@ class Several(Check):
     """A collection of items with a common check; the function receives a list."""
 
     each: Check
-    length: int | None = None
-    """Required number of items; None for any number."""
+    length: int | tuple[int, ...] | None = None
+    """Required number of items, or several of which one is required; None for any number."""
     alone: bool = False
     """True if a single item is allowed in place of a list with one item."""
     ordered: bool = False
@@ -226,13 +226,21 @@ class Several(Check):
         if texts or not isinstance(value, Iterable) or _is_number_in_array(value):
             raise self.refuse(name, value, TypeError)
         items = [self.each(name, item) for item in value]
-        lengths = (self.length, 1) if self.alone else (self.length,)
-        if self.length is not None and len(items) not in lengths:
+        lengths = (*self._lengths, 1) if self.alone else self._lengths
+        if self._lengths and len(items) not in lengths:
             raise self.refuse(name, value)
         return items
 
+    @property
+    def _lengths(self) -> tuple[int, ...]:
+        """Allowed numbers of items; empty for any number."""
+        if isinstance(self.length, tuple):
+            return self.length
+        return () if self.length is None else (self.length,)
+
     def __str__(self) -> str:
-        count = f"{self.length} values" if self.length else "several values"
+        lengths = " or ".join(map(str, self._lengths))
+        count = f"{lengths} values" if lengths else "several values"
         return f"{f'{self.each}, or ' if self.alone else ''}{count}, each {self.each}"
 
 

@@ -564,11 +564,10 @@ class SolvedSpot:
     def _table(self, line: str, node: int) -> HandTable:
         nodes, rules = self.nodes, self.rules
         layout = nodes.layout(node)
-        player, opponent = layout.player, 1 - layout.player
-        own_reaches = self._values.own_reaches(node)
+        player, own_reaches = layout.player, self._values.own_reaches(node)
         hands = np.flatnonzero(nodes.free(node, player))
         opponent_weight = nodes.opponent_weight(
-            node, player, nodes.remaining_weight(node, opponent, own_reaches)
+            node, player, nodes.weights_left(node, own_reaches)
         )[hands]
         node_values = self._values.at(layout.numbers(hands))
         counterfactual_reach = (

@@ -31,8 +31,8 @@ from ..evaluation.player_models import part_locks
 from ..kernels.evaluation import add_regrets, best_total, realization_plan
 from ..kernels.random import Seed
 from ..model.arrays import FREE
-from ..model.flat_game import FlatGame
-from ..model.game_arguments import LOCKS, Flat
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import LOCKS, Uncut
 from ..model.locks import Locks, LocksLike, locks_for
 from ..solvers.initial_states import make_solver
 from ..solvers.request import SolveRequest
@@ -84,7 +84,7 @@ class RegretPoint(OneLine):
 
 @checked()
 def regrets(
-    game: Flat,
+    game: Uncut,
     algorithm: Named = "cfr",
     *,
     checkpoints: Annotated[Iterable[int], Several(Whole(1, EXACT))],
@@ -103,7 +103,9 @@ def regrets(
     True
 
     Args:
-        game: The game.
+        game: The game: flat, or a card game without chunks, such as every game of three players.
+            Regrets by infoset of the latter follow its arrays, where the deals of hands are
+            infosets of one action, and equivalent infosets are one.
         algorithm: A name or a record of an iterative algorithm.
         checkpoints: The iterations after which to record, from 1.
         seed: Seed of an algorithm that samples; see :func:`tensorcfr.solve`.
@@ -143,9 +145,9 @@ def regrets(
 class _RegretSums:
     """Sums over iterations from which regrets are read."""
 
-    def __init__(self, game: FlatGame, locks: Locks) -> None:
-        n = game.n_sequences
-        self.game = game
+    def __init__(self, game: CompiledGame, locks: Locks) -> None:
+        n = game.n_numbers
+        self.game, self.form = game, game.chunks.trunk
         self.locks = part_locks(game, game.chunks, locks)
         self.free = locks.probabilities() == FREE
         """bool (sequences,): True for actions that are not locked."""
@@ -166,7 +168,7 @@ class _RegretSums:
             alternating: Whether players update in turn, so that each faces the new strategies of
                 the players before.
         """
-        form = self.game.form
+        form = self.form
         reach, new_reach = np.empty(len(strategy)), np.empty(len(strategy))
         realization_plan(form, strategy, reach)
         realization_plan(form, new_strategy, new_reach)
@@ -185,16 +187,16 @@ class _RegretSums:
     @np.errstate(over="ignore")
     def point(self, iteration: int) -> RegretPoint:
         """Return the regrets and bounds; numbers beyond the range of floats are infinite."""
-        game, form = self.game, self.game.form
+        game, form = self.game, self.form
         owner = form.owners[0]
         free = self.free & (owner >= 0)
-        actions = np.bincount(owner[free], minlength=game.n_infosets)
-        infoset = np.full(game.n_infosets, -np.inf)
+        actions = np.bincount(owner[free], minlength=form.n_infosets)
+        infoset = np.full(form.n_infosets, -np.inf)
         np.maximum.at(infoset, owner[free], self.regret[free])
         infoset[actions == 0] = 0.0
         best = np.empty(game.n_players)
         best_total(form, self.gradient.copy(), best, self.locks)
-        infoset_bound = np.zeros(game.n_infosets)
+        infoset_bound = np.zeros(form.n_infosets)
         overall_bound, immediate = [], []
         for player in range(game.n_players):
             own_infosets = slice(form.player_infosets[player], form.player_infosets[player + 1])

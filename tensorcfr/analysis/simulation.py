@@ -202,15 +202,18 @@ def _by_hands(
 
 
 def deal(nodes: PublicNodes, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Draw hands of two players as chance deals them, int64 (n, 2)."""
-    hands = np.empty((n, 2), dtype=np.int64)
+    """Draw hands of the players as chance deals them, int64 (n, players)."""
+    hands = np.empty((n, len(nodes.hands)), dtype=np.int64)
     own_reaches = [np.ones(len(labels)) for labels in nodes.hands]
-    hands[:, 0] = _choices(rng, nodes.counterfactual_reach(0, 0, own_reaches), n)
-    # The second hand is drawn given the first, because hands cannot share a card.
-    for first in np.unique(hands[:, 0]).tolist():
-        own_reaches[0] = (np.arange(len(own_reaches[0])) == first).astype(np.float64)
-        plays = np.flatnonzero(hands[:, 0] == first)
-        hands[plays, 1] = _choices(rng, nodes.counterfactual_reach(0, 1, own_reaches), len(plays))
+    # A hand is drawn given the hands before it, because hands cannot share a card.
+    for player in range(len(nodes.hands)):
+        for before in np.unique(hands[:, :player], axis=0):
+            for opponent, hand in enumerate(before.tolist()):
+                own_reaches[opponent] = np.zeros(len(nodes.hands[opponent]))
+                own_reaches[opponent][hand] = 1.0
+            plays = np.flatnonzero((hands[:, :player] == before).all(axis=1))
+            weights = nodes.counterfactual_reach(0, player, own_reaches)
+            hands[plays, player] = _choices(rng, weights, len(plays))
     return hands
 
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from .._util.argument_checks import Kind, Number, Several, brief, checked
 from .._util.number_lists import read_numbers
-from ..rules import CardGame, Deal, Decision, Defaults, Fold, Runout, Showdown, StateRows
+from ..rules import CardGame, Deal, Decision, Defaults, Fold, Runout, Showdown, SidePots, StateRows
 from .poker.prize_money import (
     AMOUNTS,
     MOST_AMOUNT,
@@ -87,6 +87,8 @@ class Tournament(CardGame):
             rules: The rules without a tournament.
             options: Arguments of :func:`tournament`, checked.
         """
+        if rules.n_players != 2:
+            raise ValueError(f"{rules.name} has {rules.n_players} players; a hand needs two")
         self.__dict__.update(rules.__dict__)
         self.chip_rules = rules
         own_stacks = options["stacks"]
@@ -180,11 +182,12 @@ class Tournament(CardGame):
         after = self._known[pair]
         return after[0] - before[0], after[1] - before[1]
 
-    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
+    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | SidePots | Runout:
         """Return the node of the game without the tournament, with the utilities of the stacks."""
         node = super().node(state)
         if isinstance(node, Fold):
-            return Fold(self.utilities(node.utilities))
+            first, second = node.utilities
+            return Fold(self.utilities((first, second)))
         if isinstance(node, Showdown):
             return Showdown(*map(self.utilities, node))
         if isinstance(node, Runout):

@@ -7,12 +7,45 @@ unchanged, hands that they map to each other are equivalent too, and are solved 
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
 
 DECISION, DEAL, FOLD, SHOWDOWN, RUNOUT = range(5)
 """Kinds of public nodes of the betting."""
+
+
+@cache
+def orders_of(players: int) -> np.ndarray:
+    """Return all orders of the players' strengths, ties included.
+
+    Returns:
+        int64 (orders, players): rank of each player's hand; the weakest have rank 0.  The orders of
+        two players are a win of player 0, a tie, and a loss.
+    """
+    ranks = product(range(players), repeat=players)
+    dense = [order for order in ranks if set(order) == set(range(max(order) + 1))]
+    dense.sort(key=lambda order: code_of(np.array(order)[:, None]).item())
+    orders = np.array(dense, dtype=np.int64)
+    orders.flags.writeable = False
+    return orders
+
+
+def code_of(strengths: np.ndarray) -> np.ndarray:
+    """Encode the order of some strengths as a number.
+
+    Args:
+        strengths: int64 (players, ...): strengths, or ranks, of each player's hand.
+
+    Returns:
+        int64 (...): the order; smaller numbers have player 0 ahead.
+    """
+    code = np.zeros(strengths.shape[1:], dtype=np.int64)
+    for first, second in combinations(strengths, 2):
+        code = 3 * code + 1 - np.sign(first - second)
+    return code
 
 
 class BettingTree(NamedTuple):
@@ -33,8 +66,8 @@ class BettingTree(NamedTuple):
     round: np.ndarray
     """int64 (nodes,): number of deals on the path to the node."""
     amounts: np.ndarray
-    """float64 (nodes, 3, 2): amount that each player gets for a win of player 0, a tie, and a
-    loss."""
+    """float64 (nodes, orders, players): amount that each player gets for each order of the hands,
+    from :func:`orders_of`: of two players for a win of player 0, a tie, and a loss."""
     runs: np.ndarray
     """int64 (nodes,): number of cards that are run out there; 0 elsewhere."""
     deals: tuple[int, ...]
@@ -108,11 +141,11 @@ class Symmetry(NamedTuple):
 
     cards: np.ndarray
     """int64 (permutations, cards): image of each card."""
-    hands: tuple[np.ndarray, np.ndarray]
+    hands: tuple[np.ndarray, ...]
     """Image of each hand under each permutation, for each player int64 (permutations, hands)."""
-    classes: tuple[tuple[HandClasses, HandClasses], ...]
-    """Classes of hands of both players, for each kind of boards."""
-    played: tuple[tuple[HandClasses, HandClasses], ...]
+    classes: tuple[tuple[HandClasses, ...], ...]
+    """Classes of hands of each player, for each kind of boards."""
+    played: tuple[tuple[HandClasses, ...], ...]
     """Classes of hands that share a strategy, for each kind of boards.  They equal :attr:`classes`,
     or in an abstraction they are its buckets, each a union of classes; a bucket lies in one bucket
     of the board before."""

@@ -70,5 +70,21 @@ class FlatGameCheck(Kind):
         return require_flat(super().__call__(name, value), "this")
 
 
+@dataclass(frozen=True)
+class UncutGameCheck(Kind):
+    """Requirement of a compiled game without chunks."""
+
+    def __call__(self, name: str, value: Any) -> CompiledGame:
+        """Return the game.
+
+        Raises:
+            CutError: The game is in chunks; says how to make it flat.
+        """
+        game: CompiledGame = super().__call__(name, value)
+        return game if not game.chunks.n_chunks else require_flat(game, "this")
+
+
+Uncut = Annotated[CompiledGame, UncutGameCheck(COMPILED.kinds, COMPILED.words)]
+"""A game whose arrays are one sequence form: a flat game, or a card game without chunks."""
 Flat = Annotated[Any, FlatGameCheck(COMPILED.kinds, COMPILED.words)]
 """A :class:`FlatGame`; any other compiled game is refused."""

@@ -107,8 +107,8 @@ class PublicNodes(ABC):
     """True if this is a card game.  It stores no arrays over pairs of hands:
     :meth:`deal_probability`, :meth:`chances` and :meth:`matrix` compute them, which takes memory if
     hands are many."""
-    player_names: tuple[str, str] = ("player 0", "player 1")
-    """Names of the two players."""
+    player_names: tuple[str, ...] = ("player 0", "player 1")
+    """Names of the players."""
     unit_name: str = ""
     """Name of the unit of utilities, after a space; "" if it has no name."""
     defaults: Defaults = Defaults()

@@ -2,11 +2,12 @@
 
 ``g[s]`` is the sum, over the terminals whose last own sequence is ``s``, of chance probability
 times utility times the reaches of the other players.  The operator of a game is a tuple of parts,
-``SequenceForm.operator``, and ``g`` is the sum of their products.  There are three kinds of parts:
+``SequenceForm.operator``, and ``g`` is the sum of their products.  There are four kinds of parts:
 
 * :class:`PayoffEntries`: single entries, a sparse matrix, for any game;
 * :class:`PayoffBlocks`: few hand-by-hand matrices that many public terminals share;
-* :class:`PayoffCards` (and :class:`PayoffSubsets`): folds and showdowns of hands of cards.
+* :class:`PayoffCards` (and :class:`PayoffSubsets`): folds and showdowns of hands of cards;
+* :class:`PayoffThreeHands`: the same for three players.
 
 Each part is a named tuple of arrays with the methods of :class:`PayoffPart`, in plain NumPy.  The
 compiled product, the first phase of each iteration of a solver, is
@@ -26,6 +27,8 @@ from .card_payoffs import PayoffCards, PayoffSubsets
 from .entries import ENTRIES, PayoffEntries
 from .payoff_form import PayoffForm
 from .payoff_kind import PayoffKind
+from .three_hand_lanes import THREE_HANDS
+from .three_hands import PayoffThreeHands
 
 __all__ = [
     "ARRAYS",
@@ -35,6 +38,7 @@ __all__ = [
     "PayoffEntries",
     "PayoffPart",
     "PayoffSubsets",
+    "PayoffThreeHands",
     "count_entries",
     "empty_part",
     "magnitudes",
@@ -91,7 +95,7 @@ class PayoffPart(Protocol):
 Form = TypeVar("Form", bound=PayoffForm)
 
 KIND_OF_CLASS: dict[type, PayoffKind] = {
-    kind.part: kind for kind in (ENTRIES, BLOCKS, SUBSETS, CARDS)
+    kind.part: kind for kind in (ENTRIES, BLOCKS, SUBSETS, CARDS, THREE_HANDS)
 }
 """Kinds of parts by class, in the order of the parts of an operator.  Of kinds with one name, the
 last one reads files."""

@@ -496,7 +496,7 @@ class _Solved:
     def matchups(self, player: int, place: PioNode) -> np.ndarray:
         """Return the weight of each hand times that of the opponent's hands, float64 (1326,)."""
         ranges = self.spot.ranges(place.line)
-        opposing = self.nodes.nodes.opponent_weight(place.node, player, ranges[1 - player])
+        opposing = self.nodes.nodes.opponent_weight(place.node, player, ranges)
         return self.nodes.spread(player, ranges[player] * opposing)
 
     def weight(self, place: PioNode) -> float:

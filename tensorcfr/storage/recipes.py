@@ -100,7 +100,7 @@ FOUND_BY: Fields = {"source": maybe(text()), "name": text(), "digest": text()}
 """Checks of the fields that every recipe has."""
 COUNTS = record(
     {
-        "player_infosets": several(whole(), 2),
+        "player_infosets": several(whole()),
         "sequences": whole(),
         "histories": whole(0, MOST_HISTORIES),
         "decision_nodes": whole(0, MOST_HISTORIES),

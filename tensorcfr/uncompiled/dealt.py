@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compilers.cards.card_sums import Dealing, cards_label, read_deal, shares_of_runouts
 from ..compilers.derived_rules import Derived
+from ..errors import GameError
 from ..rules import (
     CardGame,
     Chance,
@@ -101,6 +102,8 @@ class DealtCards(Derived, Game):
 
     def __init__(self, rules: CardGame) -> None:
         super().__init__(rules)
+        if rules.n_players != 2:
+            raise GameError(f"{rules.name} has {rules.n_players} players, so it must be compiled")
         first_hands, second_hands = (np.asarray(hands) for hands in rules.hands)
         self._free = rules.free.tolist()
         self._hands, self._weights = (

@@ -536,7 +536,7 @@ def test_rake() -> None:
         ({"board": "QsJh"}, "has 2 cards; a board has 3 to 5"),
         ({"board": "QsQs2h"}, "Qs at character 3 of 'QsQs2h' occurs twice"),
         ({"ranges": ("AA", "QsJs")}, r"ranges\[1\]: 'QsJs' has no hand on QsJh2h8d3c"),
-        ({"ranges": "AA"}, "ranges must be 2 values, each a text"),
+        ({"ranges": "AA"}, "ranges must be 2 or 3 values, each a text"),
         ({"ranges": ("AA", "A")}, r"ranges\[1\]: 'A' at character 1"),
         ({"stacks": 0}, "stacks must be above 0"),
         ({"pot": 0}, "pot must be above 0"),

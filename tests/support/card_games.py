@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorcfr._util.jit import kernel
 from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
-from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
+from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown, SidePots
 
 ONE_BY_ONE = (1, 1, 1, 1)
 """Cards that are dealt at once."""
@@ -301,3 +301,143 @@ class EveryRound(RandomSuits):
         if here == "pf":
             return Fold((won, -won))
         return Showdown((won, -won), (tied, -tied), (lost, -lost))
+
+
+class ThreeRandom(RandomCards):
+    """Random betting of three players on up to twelve cards, with side pots.
+
+    The arguments are those of :class:`RandomCards`, and ``suits``: the number of suits, which are
+    alike, of the deck; None for cards that all differ.
+    """
+
+    n_players = 3
+
+    def __init__(self, seed: int, *, suits: int | None = None, **shape: Any) -> None:
+        super().__init__(seed, **shape)
+        self.suits = suits
+        rng = np.random.default_rng([seed, 17])
+        free = [card for card in range(len(self.cards)) if card not in (*self.board, *self.dead)]
+        width = self.hands[0].shape[1]
+        every = np.array(list(combinations(free, width)), dtype=np.int64)
+        self.hands = [every] * 3 if suits else [*self.hands, rng.permutation(every)[:4]]
+        self.weights = [rng.random(len(hands)) + 0.1 for hands in self.hands]
+        if suits:
+            # The weight depends on ranks only.
+            per_rank = rng.random((3, len(self.cards) // suits)) + 0.1
+            self.weights = [of_rank[every // suits].prod(axis=1) for of_rank in per_rank]
+
+    def node(self, state: tuple[str, ...]) -> Any:
+        rng = np.random.default_rng([self.seed, *(ord(step[0]) for step in state), 23])
+        node = super().node(state)
+        if isinstance(node, Decision):
+            return node._replace(player=int(rng.integers(3)))
+        if isinstance(node, Deal):
+            return node
+        paid = rng.random(3)
+        if isinstance(node, Fold):
+            return Fold(tuple((np.eye(3)[rng.integers(3)] - paid).tolist()))
+        short, *deep = rng.permutation(3).tolist()
+        return SidePots(
+            (
+                (float(rng.random()), (0, 1, 2)),
+                (float(rng.random()), tuple(deep)),
+                (float(rng.random()), (short,)),
+            )[int(rng.integers(2)) :],
+            tuple(paid.tolist()),
+        )
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        if not self.suits:
+            return super().strength(board, hands)
+        rng = np.random.default_rng([self.seed, 5])
+        ranks = np.column_stack([np.tile(board, (len(hands), 1)).astype(int), hands]) // self.suits
+        pairs = (ranks[:, -1] == ranks[:, 0]) * 5
+        found: np.ndarray = rng.integers(0, 6, len(self.cards))[ranks[:, -hands.shape[1] :]].sum(
+            axis=1
+        )
+        return found + pairs
+
+    def symmetries(self) -> np.ndarray:
+        cards = np.arange(len(self.cards))
+        if not self.suits:
+            return cards[None]
+        orders = np.array(list(permutations(range(self.suits))))
+        return np.array(
+            [cards // self.suits * self.suits + one[cards % self.suits] for one in orders]
+        )
+
+
+class LimitOfThree(CardGame):
+    """Limit poker of three players, from the rules of Kuhn and Leduc poker.
+
+    Each player pays an ante of 1.  Player 0 begins every round.  A fold needs a bet; a round ends
+    when all players have called.
+
+    Args:
+        cards: Cards of the deck; cards of one rank are adjacent.
+        suits: Cards of each rank.
+        bets: Chips of a bet and of a raise, by round.
+        raises: Largest number of bets and raises in a round.
+    """
+
+    n_players = 3
+
+    def __init__(self, cards: int, suits: int, bets: tuple[int, ...], raises: int) -> None:
+        self.suits, self.bets, self.raises = suits, bets, raises
+        self.cards = [f"{'23456789'[card // suits]}{'shdc'[card % suits]}" for card in range(cards)]
+        self.hands = [np.arange(cards)[:, None]] * 3
+        self.weights = [np.ones(cards)] * 3
+
+    def root(self) -> tuple[str, ...]:
+        return ("",)
+
+    def _replayed(self, rounds: tuple[str, ...]) -> tuple[list[int], list[int], int | None]:
+        """Return the chips paid, the players who have not folded, and the player who acts."""
+        paid, left, to_act = [1, 1, 1], [0, 1, 2], 0
+        for number, line in enumerate(rounds):
+            queue, level = list(left), max(paid)
+            for action in line:
+                player = queue.pop(0)
+                if action == "f":
+                    left.remove(player)
+                elif action == "r":
+                    level += self.bets[number]
+                    after = left[left.index(player) + 1 :] + left[: left.index(player)]
+                    queue = after
+                if action != "f":
+                    paid[player] = level
+            to_act = queue[0] if queue and len(left) > 1 else None
+        return paid, left, to_act
+
+    def node(self, state: tuple[str, ...]) -> Decision | Deal | Fold | SidePots:
+        paid, left, player = self._replayed(state)
+        if player is not None:
+            actions = ["call"]
+            if paid[player] < max(paid):
+                actions.insert(0, "fold")
+            if state[-1].count("r") < self.raises:
+                actions.append("raise")
+            return Decision(player, None, tuple(actions))
+        if len(left) > 1 and len(state) < len(self.bets):
+            return Deal()
+        spent = tuple(map(float, paid))
+        if len(left) > 1:
+            return SidePots(((sum(spent), tuple(left)),), spent)
+        return Fold(tuple(sum(spent) * (p == left[0]) - spent[p] for p in range(3)))
+
+    def next(self, state: tuple[str, ...], action: str | None) -> tuple[str, ...]:
+        return (*state, "") if action is None else (*state[:-1], state[-1] + action[0])
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        rank = hands[:, 0] // self.suits
+        return rank + (10 * (rank == board[0] // self.suits) if board else 0)
+
+
+def kuhn_of_three() -> LimitOfThree:
+    """Kuhn poker of three players."""
+    return LimitOfThree(cards=4, suits=1, bets=(1,), raises=1)
+
+
+def leduc_of_three() -> LimitOfThree:
+    """Leduc poker of three players."""
+    return LimitOfThree(cards=8, suits=2, bets=(2, 4), raises=2)

@@ -601,7 +601,7 @@ SWEEPS = "figures of whole solves"
 
 REASONS: dict[str, str] = {
     RULES: """
-        CardGame Chance Deal Decision Fold Game GAMES Payoff PublicTreeGame Runout Showdown
+        CardGame Chance Deal Decision Fold Game GAMES Payoff PublicTreeGame Runout Showdown SidePots
         Terminal UncompiledGame BucketedCards board_names
     """,
     RECORD: """
@@ -642,8 +642,8 @@ REASONS: dict[str, str] = {
     """,
     PRIVATE_PARTS: """
         INVARIANTS Invariant check check_chunks check_form ARRAYS KINDS PayoffBlocks
-        PayoffCards PayoffEntries PayoffPart PayoffSubsets count_entries empty_part magnitudes
-        product triples
+        PayoffCards PayoffEntries PayoffPart PayoffSubsets PayoffThreeHands count_entries empty_part
+        magnitudes product triples
     """,
     OWN_SOLVER: """
         SampledSolver ClusterSolver CorrelatedSolver DeepSolver GapSolver DecomposedSolver

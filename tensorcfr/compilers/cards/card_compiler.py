@@ -18,6 +18,7 @@ from ...invariants import check_chunks, check_form
 from ...model.arrays import named_arrays
 from ...model.card_structure import DEAL, DECISION, FOLD, BettingTree, RoundBoards, Symmetry
 from ...model.chunked_form import (
+    ChunkedForm,
     ChunkShapes,
     Entered,
     Pools,
@@ -40,10 +41,11 @@ from ..sizes.counted import (
     size_of_cards,
 )
 from .card_public_nodes import CardNodes
-from .card_sums import check, deal_boards, unfold
+from .card_sums import Dealing, check, deal_boards, unfold
 from .card_symmetry import symmetry_of
 from .form import CardForm, Last, SomeBoards, Wait, last_acts
 from .payoffs import Payoffs
+from .three_hand_payoffs import ThreeHandPayoffs
 
 
 def lay_out(
@@ -62,7 +64,10 @@ def lay_out(
     check(rules, name)
     counted = count_betting(rules, name, is_compiled=True)
     deals = counted.deals
-    if cut == AUTO or not deals:
+    is_many = rules.n_players > 2
+    if is_many and cut != AUTO and cut is not True:
+        raise ValueError(f"{name} has {rules.n_players} players, so it cannot be cut")
+    if cut == AUTO or not deals or is_many:
         cut = deal_to_cut_at(rules, name, counted, symmetric=symmetric)
     elif cut is True:
         cut = len(deals)
@@ -79,7 +84,7 @@ def lay_out(
     if compilation.bucketed is not None:
         symmetry = compilation.bucketed(boards, symmetry)
     limit = sequences_of_chunk(rules) if compilation.limit is None else compilation.limit
-    where = True if cut == len(deals) else cut  # Files of games that are cut once store True.
+    where = True if cut >= len(deals) else cut  # Files of games that are cut once store True.
     recipe = Recipe(compilation.source, where, limit, symmetry=symmetric)
     counts = count_cards(rules, counted.table, deals)
     compiler = _Compiler(rules, name, betting, boards, symmetry, counts, lay_out_flat, recipe, cut)
@@ -103,33 +108,33 @@ class _Compiler:
     """Deal after which chunks begin; 0 if no cards are dealt."""
 
     def __post_init__(self) -> None:
-        self.hands = (len(self.rules.hands[0]), len(self.rules.hands[1]))
+        self.hands = tuple(map(len, self.rules.hands))
         self.last = last_acts(self.betting)
-        self.payoffs = Payoffs(self.rules, self.betting, self.boards, self.symmetry, self.last)
         self.streets = range(max(self.first, 1), self.betting.rounds + 1)
         """Rounds that are in chunks."""
 
     def run(self) -> ChunkedGame:
         """Compile the game."""
         betting, symmetry = self.betting, self.symmetry
-        groups = {r: self._groups(r) for r in self.streets}
-        before = self.streets.start
-        in_trunk = betting.round < before
-        walks = [list(self.payoffs.hand_lists(r)) for r in range(before)]
+        arguments = self.rules, betting, self.boards, symmetry, self.last
         everywhere = SomeBoards(
             symmetry,
             [np.arange(len(of_round.board)) for of_round in symmetry.rounds],
             [of_round.parent for of_round in symmetry.rounds],
         )
-        deals = [1 + int(everywhere.begin[player][0][-1]) for player in range(2)]
-        trunk = self._form(in_trunk, everywhere, [{None: 1}, {None: 1}], deals, rooted=True)
+        if self.rules.n_players > 2:
+            return self._whole(ThreeHandPayoffs(*arguments), everywhere)
+        self.payoffs = Payoffs(*arguments)
+        groups = {r: self._groups(r) for r in self.streets}
+        before = self.streets.start
+        in_trunk = betting.round < before
+        walks = [list(self.payoffs.hand_lists(r)) for r in range(before)]
+        trunk = self._trunk(in_trunk, everywhere)
         trunk_form = trunk.form(self.payoffs.of(trunk, in_trunk, walks))
         if self.payoffs.by_pairs:
             pairs = self.payoffs.entries(trunk)
             trunk_form = trunk_form._replace(operator=(pairs, *trunk_form.operator))
-        kinds = len(symmetry.played)
-        place = np.full((kinds, betting.n_nodes, 2), -1, dtype=np.int64)
-        stride = np.zeros((kinds, betting.n_nodes), dtype=np.int64)
+        place, stride = self._no_positions()
         self._record_positions(trunk, -1, place, stride)
         forms: dict[tuple[int, int], list[CardForm]] = {}
         for r in self.streets:
@@ -153,13 +158,46 @@ class _Compiler:
             check_form(chunks.trunk)
         else:
             check_chunks(chunks)
+        return self._game(chunks, everywhere, self.payoffs.dealing, place, stride, numbers)
+
+    def _whole(self, payoffs: ThreeHandPayoffs, everywhere: SomeBoards) -> ChunkedGame:
+        """Compile a game without chunks."""
+        trunk = self._trunk(np.ones(self.betting.n_nodes, dtype=bool), everywhere)
+        chunks = as_trunk(trunk.form(payoffs.of(trunk)))
+        check_form(chunks.trunk)
+        place, stride = self._no_positions()
+        self._record_positions(trunk, -1, place, stride)
+        return self._game(chunks, everywhere, payoffs.dealing, place, stride, {})
+
+    def _trunk(self, inside: np.ndarray, everywhere: SomeBoards) -> CardForm:
+        """Lay out the part of the betting that begins with the deal of the hands."""
+        deals = [1 + int(begin[0][-1]) for begin in everywhere.begin]
+        entry: list[Mapping[Last, int]] = [{None: 1} for _ in deals]
+        return self._form(inside, everywhere, entry, deals, rooted=True)
+
+    def _no_positions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return arrays for :meth:`_record_positions` in which no decision has a position."""
+        shape = len(self.symmetry.played), self.betting.n_nodes
+        return np.full((*shape, 2), -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+
+    def _game(
+        self,
+        chunks: ChunkedForm,
+        everywhere: SomeBoards,
+        dealing: Dealing,
+        place: np.ndarray,
+        stride: np.ndarray,
+        numbers: dict[int, np.ndarray],
+    ) -> ChunkedGame:
+        """Make the game from its arrays, and from the positions of decisions and chunks."""
+        betting, symmetry = self.betting, self.symmetry
         nodes = CardNodes(
             name_of_game=self.name,
             rules=self.rules,
             betting=betting,
             boards=self.boards,
             symmetry=symmetry,
-            dealing=self.payoffs.dealing,
+            dealing=dealing,
             board_begin=everywhere.begin,
             node_place=place,
             node_stride=stride,
@@ -172,7 +210,7 @@ class _Compiler:
             nodes,
             self.counts,
             recipe=self.recipe,
-            utilities=betting.amounts[betting.kind >= FOLD].reshape(-1, 2),
+            utilities=betting.amounts[betting.kind >= FOLD].reshape(-1, self.rules.n_players),
             merges_hands=not symmetry.is_trivial,
             lay_out=self.lay_out_flat,
         )

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .card_sums import (
     cards_label,
     compared,
     opponent_weight,
+    outer,
     read_deal,
     shares_of_runouts,
     without,
@@ -77,18 +79,21 @@ class CardNodes(PublicNodes):
             tuple(
                 self.rules.hand_label(player, hand) for hand in range(len(self.rules.hands[player]))
             )
-            for player in range(2)
+            for player in range(self.rules.n_players)
         )
 
     @classmethod
     def of(cls, game: CompiledGame) -> CardNodes:
-        """Return the public nodes of a card game.
+        """Return the public nodes of a card game of two players.
 
         Raises:
             TypeError: The game is not a card game.
+            ValueError: The game has more players.
         """
         if not isinstance(game.nodes, CardNodes):
             raise TypeError(f"{game.name} is not a card game")
+        if game.n_players != 2:
+            raise ValueError(f"{game.name} has {game.n_players} players; this needs two")
         return game.nodes
 
     # ---------------------------------------------------------------------------- hand by hand
@@ -102,8 +107,11 @@ class CardNodes(PublicNodes):
         if self._hides_board(node):
             return self._by_hand.prior
         board = self.cards(node)
-        first, second = (self.rules.weights_on(p, board) * self.free(node, p) for p in range(2))
-        return np.outer(first, second) * self._pairs(node) * self.share(node)
+        weights = [
+            self.rules.weights_on(p, board) * self.free(node, p)
+            for p in range(self.rules.n_players)
+        ]
+        return outer(weights) * self._pairs(node) * self.share(node)
 
     def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
         betting_node, _ = self.at(node)
@@ -137,8 +145,9 @@ class CardNodes(PublicNodes):
 
     def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
         betting_node, _ = self.at(node)
-        rows = win, tie, lose = tuple(map(tuple, self.betting.amounts[betting_node].tolist()))
+        rows = tuple(map(tuple, self.betting.amounts[betting_node].tolist()))
         if self.betting.kind[betting_node] == RUNOUT:
+            win, tie, lose = rows
             return 1.0, Runout(win, tie, lose, int(self.betting.runs[betting_node]))
         if self.betting.kind[betting_node] == FOLD and not self.rules.weights_vary:
             return 1.0, rows
@@ -316,8 +325,8 @@ class CardNodes(PublicNodes):
         if key not in self._possible:
             if len(self._possible) == BOARDS_KEPT:
                 self._possible.clear()
-            live = [self.free(node, p).astype(np.float64) for p in range(2)]
-            disjoint = self._disjoint_weight(node, player, live[1 - player])
+            live = [self.free(node, p).astype(np.float64) for p in range(self.rules.n_players)]
+            disjoint = self._disjoint_weight(node, player, live)
             self._possible[key] = disjoint * live[player] > 0
         return self._possible[key]
 
@@ -341,13 +350,16 @@ class CardNodes(PublicNodes):
     def counterfactual_reach(  # noqa: D102
         self, node: int, player: int, own_reach: Sequence[np.ndarray]
     ) -> np.ndarray:
-        disjoint = self.opponent_weight(
-            node, player, self.remaining_weight(node, 1 - player, own_reach)
-        )
+        disjoint = self.opponent_weight(node, player, self.weights_left(node, own_reach))
         return self.remaining_weight(node, player, self._unit_reach) * disjoint * self.share(node)
 
-    def opponent_weight(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
-        """Sum the weights of the disjoint hands of the other player, for every hand of a player.
+    def weights_left(self, node: int, own_reaches: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return :meth:`remaining_weight` for each player."""
+        players = range(self.rules.n_players)
+        return [self.remaining_weight(node, player, own_reaches) for player in players]
+
+    def opponent_weight(self, node: int, player: int, left: Sequence[np.ndarray]) -> np.ndarray:
+        """Sum the weights of the disjoint hands of the other players, for every hand of a player.
 
         If weights vary by board, each pair of hands is divided by its
         :func:`~tensorcfr.compilers.cards.card_sums.payoff_scale`.  Weights then become
@@ -356,27 +368,29 @@ class CardNodes(PublicNodes):
         Args:
             node: The public node.
             player: The player.
-            left: float64 (hands of the other player,): the weights.
+            left: For each player float64 (hands,): the weights; the entry of ``player`` is not
+                read.
 
         Returns:
             float64 (hands,): the sums.
         """
         if self._is_scaled(node):
             pairs = self._pairs(node)
-            sums: np.ndarray = (pairs if player == 0 else pairs.T) @ left
+            sums: np.ndarray = (pairs if player == 0 else pairs.T) @ left[1 - player]
             return sums
         return self._disjoint_weight(node, player, left)
 
-    def _disjoint_weight(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
-        """Compute :meth:`met` by weights, whether or not payoffs are scaled."""
+    def _disjoint_weight(self, node: int, player: int, left: Sequence[np.ndarray]) -> np.ndarray:
+        """Compute :meth:`opponent_weight` by weights, whether or not payoffs are scaled."""
         if self._hides_board(node):
             apart = self.dealing.apart
-            sums: np.ndarray = (apart if player == 0 else apart.T) @ left
+            sums: np.ndarray = (apart if player == 0 else apart.T) @ left[1 - player]
             return sums
-        disjoint = opponent_weight(Weighted(self.rules, [left, left]), player)
+        disjoint = opponent_weight(Weighted(self.rules, list(left)), player)
         # If all weight is on hands that share a card with a hand, the difference of sums leaves a
         # rounding error in place of 0.
-        disjoint[disjoint <= 1e-12 * left.sum()] = 0.0
+        total = prod(float(weights.sum()) for p, weights in enumerate(left) if p != player)
+        disjoint[disjoint <= 1e-12 * total] = 0.0
         return disjoint
 
     @cached_property
@@ -389,8 +403,8 @@ class CardNodes(PublicNodes):
         return self.rules.weights_vary and np.ndim(self._by_hand.scale(self.deals(node))) > 0
 
     def _pairs(self, node: int) -> np.ndarray:
-        """Return the factor from the weights of two hands to the probability of a node, up to
-        :meth:`share`; float64 (hands of player 0, hands of player 1)."""
+        """Return the factor from the weights of hands to the probability of a node, up to
+        :meth:`share`; float64 (hands of player 0, hands of player 1, ...)."""
         # Positive entries of `apart` may differ from 1 where boards were drawn before the hands.
         disjoint = (self.dealing.apart > 0.0).astype(np.float64)
         if self._is_scaled(node):
@@ -410,12 +424,13 @@ class CardNodes(PublicNodes):
 
     def payoffs(self, node: int, player: int, own_reach: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
         rules, (betting_node, _), opponent = self.rules, self.at(node), 1 - player
+        if rules.n_players > 2:
+            raise ValueError(f"{self.name_of_game}: payoffs of single lines need two players")
+        left = self.weights_left(node, own_reach)
         win, tie, lose = self.betting.amounts[betting_node, :: 1 - 2 * player, player].tolist()
         if self.betting.kind[betting_node] == FOLD:
             own_weight = self.remaining_weight(node, player, self._unit_reach)
-            opponent_weight = self._disjoint_weight(
-                node, player, self.remaining_weight(node, opponent, own_reach)
-            )
+            opponent_weight = self._disjoint_weight(node, player, left)
             return win * own_weight * opponent_weight * self.share(node)
         if self.betting.kind[betting_node] == RUNOUT:
             shares = shares_of_runouts(rules, int(self.betting.runs[betting_node]))
@@ -427,9 +442,8 @@ class CardNodes(PublicNodes):
                 opponent
             ]
             return weighted
-        left = self.remaining_weight(node, opponent, own_reach)
         board = self.cards(node)
-        beaten, tied, lost = compared(rules, board, player, left)
+        beaten, tied, lost = compared(rules, board, player, left[opponent])
         per_hand: np.ndarray = rules.weights_on(player, board) * (
             win * beaten + tie * tied + lose * lost
         )

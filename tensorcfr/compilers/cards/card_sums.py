@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import accumulate, combinations
 from math import comb, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._util.memory_budget import reserve
+from ..._util.memory_budget import require, reserve
 from ...errors import GameError
-from ...model.card_structure import DEAL, DECISION, FOLD, RUNOUT, SHOWDOWN, BettingTree, RoundBoards
+from ...model.card_structure import (
+    DEAL,
+    DECISION,
+    FOLD,
+    RUNOUT,
+    SHOWDOWN,
+    BettingTree,
+    RoundBoards,
+    orders_of,
+)
 from ...payoff.card_payoffs import HAND_BITS, MOST_CARDS, MOST_PRIVATE, WIDE_FROM
-from ...rules import CardGame, Deal, Decision, Fold, Runout, Showdown
+from ...rules import CardGame, Deal, Decision, Fold, Runout, Showdown, SidePots
 from .subsets import BoardHands, all_sets, compare, numbers_of_sets, signs_of, sums_of
+
+
+class HandSets(NamedTuple):
+    """Hands of some players, with their weights."""
+
+    cards: Sequence[str]
+    hands: Sequence[np.ndarray]
+    """Cards of each hand, for each player int64 (hands, 1 to 4)."""
+    weights: Sequence[np.ndarray]
+    """Weights of the hands, for each player float64 (hands,)."""
 
 
 class Weighted(NamedTuple):
@@ -42,8 +61,8 @@ def check(rules: CardGame, name: str) -> None:
         GameError: The rules break the contract of :class:`~tensorcfr.rules.CardGame`.
     """
     cards = len(rules.cards)
-    if rules.n_players != 2:
-        raise GameError(f"{name} has {rules.n_players} players; card games have two")
+    if rules.n_players not in (2, 3):
+        raise GameError(f"{name} has {rules.n_players} players; card games have two or three")
     if not 0 < cards <= MOST_CARDS:
         raise GameError(f"{name} has {cards} cards; a deck has 1 to {MOST_CARDS}")
     out = (*rules.board, *rules.dead)
@@ -53,7 +72,10 @@ def check(rules: CardGame, name: str) -> None:
             "cards of the deck"
         )
     widths = set()
-    for player in range(2):
+    for what, arrays in (("hands", rules.hands), ("weights", rules.weights)):
+        if len(arrays) != rules.n_players:
+            raise GameError(f"{name}: there are {what} of {len(arrays)} players")
+    for player in range(rules.n_players):
         hands, weights = rules.hands[player], rules.weights[player]
         if hands.ndim != 2 or not 1 <= hands.shape[1] <= MOST_PRIVATE or hands.dtype != np.int64:
             raise GameError(
@@ -83,12 +105,33 @@ def check(rules: CardGame, name: str) -> None:
     if rules.boards and rules.weights_vary:
         raise GameError(f"{name}: weights_vary cannot be combined with a choice of boards")
     if len(widths) > 1:
-        raise GameError(f"{name}: the hands of both players must have the same number of cards")
-    if Dealing(rules).total <= 0.0:
+        raise GameError(f"{name}: the hands of all players must have the same number of cards")
+    if rules.n_players > 2:
+        _check_many(rules, name, widths.pop())
+    elif Dealing(rules).total <= 0.0:
         raise GameError(f"{name}: every hand of player 0 shares a card with every hand of player 1")
 
 
-def sums_by_card(rules: CardGame | Weighted, player: int, weight: np.ndarray) -> np.ndarray:
+def _check_many(rules: CardGame, name: str, width: int) -> None:
+    """Check the limits of games of three players.
+
+    Raises:
+        GameError: The rules exceed them.
+    """
+    if width >= WIDE_FROM:
+        raise GameError(f"{name}: hands of {width} cards need two players, not {rules.n_players}")
+    options = {"boards": rules.boards, "weights_vary": rules.weights_vary}
+    for what, option in options.items():
+        if option:
+            raise GameError(f"{name}: {what} needs two players, not {rules.n_players}")
+    ones = Weighted(rules, [np.ones(len(hands)) for hands in rules.hands])
+    if not opponent_weight(ones, 0).any():
+        raise GameError(f"{name}: any hands of all players share a card")
+
+
+def sums_by_card(
+    rules: CardGame | Weighted | HandSets, player: int, weight: np.ndarray
+) -> np.ndarray:
     """Sum the weights of the hands with each card, float64 (cards,)."""
     sums = np.zeros(len(rules.cards))
     for column in rules.hands[player].T:
@@ -107,8 +150,13 @@ def same_hands(rules: CardGame | Weighted) -> list[np.ndarray]:
     return [numbers_of(second, first, cards), numbers_of(first, second, cards)]
 
 
-def opponent_weight(rules: CardGame | Weighted, player: int) -> np.ndarray:
-    """Sum the weights of the other player's hands without a common card, float64 (hands,)."""
+def opponent_weight(rules: CardGame | Weighted | HandSets, player: int) -> np.ndarray:
+    """Sum the weights of the other players' hands without a common card, float64 (hands,).
+
+    The weight of two hands is the product of their weights.
+    """
+    if len(rules.hands) > 2:
+        return _pair_weight(rules, player)
     opponent = 1 - player
     weight = rules.weights[opponent]
     # Sets of cards are counted in tables, which are small if they leave out cards of no hand.
@@ -128,6 +176,40 @@ def opponent_weight(rules: CardGame | Weighted, player: int) -> np.ndarray:
         for numbers in numbers_of_sets(hands, size, cards):
             disjoint += (-1) ** size * by_set[numbers]
     return disjoint
+
+
+def _pair_weight(rules: CardGame | Weighted | HandSets, player: int) -> np.ndarray:
+    """Sum the weights of pairs of hands of the two other players, float64 (hands,).
+
+    :mod:`tensorcfr.payoff.three_hand_lanes` derives the formula.
+    """
+    own_hands, cards = rules.hands[player], len(rules.cards)
+    totals, per_card, tables = [], [], []
+    for opponent in range(len(rules.hands)):
+        if opponent == player:
+            continue
+        hands, weight = rules.hands[opponent], rules.weights[opponent]
+        table = np.zeros((cards, cards))
+        if hands.shape[1] == 2:
+            table[hands[:, 0], hands[:, 1]] = table[hands[:, 1], hands[:, 0]] = weight
+        by_card = sums_by_card(rules, opponent, weight)
+        tables.append(table)
+        # The sum of all hands with each card, without the hands that also have an own card.
+        per_card.append(by_card - sum(table[column] for column in own_hands.T))
+        totals.append(
+            weight.sum() - by_card[own_hands].sum(axis=1) + table[own_hands[:, 0], own_hands[:, -1]]
+        )
+    same_cards = tables[0] * tables[1]
+    with_card = same_cards.sum(axis=1)
+    shared = per_card[0] * per_card[1]
+    np.put_along_axis(shared, own_hands, 0.0, axis=1)
+    both: np.ndarray = totals[0] * totals[1] - shared.sum(axis=1)
+    both += (
+        with_card.sum() / 2.0
+        - with_card[own_hands].sum(axis=1)
+        + same_cards[own_hands[:, 0], own_hands[:, -1]]
+    )
+    return both
 
 
 def compared(
@@ -198,6 +280,11 @@ def pair_odds(
         yield cards, np.outer(*factors)
 
 
+def outer(factors: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the products of the numbers of several arrays, with an axis for each array."""
+    return reduce(np.multiply.outer, factors)
+
+
 def payoff_scale(rules: CardGame, dealt: Sequence[tuple[int, ...]]) -> np.ndarray | float:
     """Return the factor of the payoffs of each pair of hands, where weights vary by board.
 
@@ -228,13 +315,18 @@ def payoff_scale(rules: CardGame, dealt: Sequence[tuple[int, ...]]) -> np.ndarra
 
 
 def deal_weight(rules: CardGame) -> float:
-    """Sum the products of weights over all pairs of hands without a common card."""
+    """Sum the products of weights over all hands of the players without a common card."""
     return float(rules.weights[0] @ opponent_weight(rules, 0))
 
 
 def runouts(rules: CardGame, deals: Sequence[int]) -> int:
-    """Count the ways to deal several sets of cards in turn, given the hands of both players."""
-    return ways(len(rules.free) - 2 * rules.hands[0].shape[1], deals)
+    """Count the ways to deal several sets of cards in turn, given the hands of all players."""
+    return ways(len(rules.free) - held_cards(rules), deals)
+
+
+def held_cards(rules: CardGame) -> int:
+    """Return the number of cards that the hands of all players have."""
+    return sum(hands.shape[1] for hands in rules.hands)
 
 
 def ways(free: int, deals: Sequence[int]) -> int:
@@ -263,12 +355,20 @@ class Dealing:
 
     @cached_property
     def apart(self) -> np.ndarray:
-        """float64 (hands of player 0, hands of player 1): probability that the board of the first
-        deal leaves both hands possible, or 1 if boards are not chosen; 0 for hands with a common
-        card."""
-        first, second = self.rules.hands
-        disjoint = 1.0 - (first[:, None, :, None] == second[None, :, None, :]).any(axis=(2, 3))
+        """float64 (hands of player 0, hands of player 1, ...): probability that the board of the
+        first deal leaves all hands possible, or 1 if boards are not chosen; 0 for hands with a
+        common card."""
+        players = range(self.rules.n_players)
+        if len(players) > 2:
+            size = 8 * prod(map(len, self.rules.hands))
+            require(2 * size, "an array over all hands of three players")
+        disjoint = np.ones([len(hands) for hands in self.rules.hands])
+        for pair in combinations(players, 2):
+            first, second = (self.rules.hands[player] for player in pair)
+            shared = (first[:, None, :, None] == second[None, :, None, :]).any(axis=(2, 3))
+            disjoint *= 1.0 - np.expand_dims(shared, [p for p in players if p not in pair])
         if self.boards:
+            first, second = self.rules.hands
             sets, weight = np.array(list(self.boards)), np.array(list(self.boards.values()))
             compared = first.shape[1] * sets.shape[1]
             reserve(len(sets) * (8 * (len(first) + len(second)) + compared * len(first)))
@@ -287,19 +387,20 @@ class Dealing:
 
     @cached_property
     def total(self) -> float:
-        """Total weight of all pairs of hands: products of their weights and of :attr:`apart`."""
+        """Total weight of all deals of hands: products of their weights and of :attr:`apart`."""
         if not self.boards:
             return deal_weight(self.rules)
         return float((self.apart * np.outer(*self.rules.weights)).sum())
 
     @property
     def pairs(self) -> np.ndarray:
-        """float64 (hands of player 0, hands of player 1): probability of each pair of hands."""
-        weights: np.ndarray = self.apart * np.outer(*self.rules.weights)
+        """float64 (hands of player 0, hands of player 1, ...): probability of each deal of
+        hands."""
+        weights: np.ndarray = self.apart * outer(self.rules.weights)
         return weights / weights.sum()
 
     def share(self, r: int) -> float:
-        """Return the factor that turns weights of two hands and a board of round ``r`` into a
+        """Return the factor that turns weights of all hands and a board of round ``r`` into a
         probability.
 
         If boards are chosen, the factor counts only the deals after the first.
@@ -393,7 +494,8 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
     kind, player, first_child, children = [], [], [], []
     amounts, runs = [], list[int]()
     known: dict[Any, Any] = {}
-    no_amounts = np.zeros((3, 2))
+    players, orders = rules.n_players, orders_of(rules.n_players)
+    no_amounts = np.zeros((len(orders), players))
     k = 0
     while k < len(states):
         state = states[k]
@@ -409,10 +511,11 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
         if isinstance(node, Decision):
             kind.append(DECISION)
             steps = list(node.actions)
-            if node.player not in (0, 1) or not steps:
+            if node.player not in range(players) or not steps:
+                *others, last = map(str, range(players))
                 raise GameError(
-                    f"{name}: the decision after {_line(k, parent, step)} needs player 0 or 1 and "
-                    "an action"
+                    f"{name}: the decision after {_line(k, parent, step)} needs player "
+                    f"{', '.join(others)} or {last} and an action"
                 )
             if len(set(map(str, steps))) != len(steps):
                 raise GameError(
@@ -436,13 +539,21 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
                         f"deal has {len(cards)}"
                     )
             dealt = sum(deals[: rounds[k] + 1])
-            if dealt + 2 * rules.hands[0].shape[1] > len(rules.free):
+            if dealt + held_cards(rules) > len(rules.free):
                 raise GameError(
                     f"{name}: after {_line(k, parent, step)} too few cards are left to deal"
                 )
         elif isinstance(node, Fold):
             kind.append(FOLD)
-            amounts[-1] = np.array([node.utilities] * 3, dtype=np.float64)
+            amounts[-1] = np.array([node.utilities] * len(orders), dtype=np.float64)
+        elif isinstance(node, (Showdown, Runout) if players > 2 else SidePots):
+            raise GameError(
+                f"{name}: after {_line(k, parent, step)} {type(node).__name__} is not for "
+                f"{players} players"
+            )
+        elif isinstance(node, SidePots):
+            kind.append(SHOWDOWN)
+            amounts[-1] = side_pot_payoffs(node, orders, f"{name}: after {_line(k, parent, step)}")
         elif isinstance(node, Showdown):
             kind.append(SHOWDOWN)
             amounts[-1] = np.array(node, dtype=np.float64)
@@ -450,7 +561,7 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
             kind.append(RUNOUT)
             amounts[-1] = np.array(node[:3], dtype=np.float64)
             runs[-1] = node.cards
-            n_left = len(rules.free) - 2 * rules.hands[0].shape[1]
+            n_left = len(rules.free) - held_cards(rules)
             if rules.weights_vary:
                 raise GameError(f"{name}: weights_vary cannot be combined with a Runout")
             if rounds[k] or not 0 <= node.cards <= n_left:
@@ -461,9 +572,9 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
         else:
             raise GameError(
                 f"{name}: node(...) after {_line(k, parent, step)} must be a Decision, a Deal, "
-                f"a Fold, a Showdown or a Runout, not {type(node).__name__}"
+                f"a Fold, a Showdown, SidePots or a Runout, not {type(node).__name__}"
             )
-        if not np.isfinite(amounts[-1]).all() or amounts[-1].shape != (3, 2):
+        if not np.isfinite(amounts[-1]).all() or amounts[-1].shape != no_amounts.shape:
             raise GameError(f"{name}: the payoffs after {_line(k, parent, step)} are not finite")
         children.append(len(steps))
         for edge in steps:
@@ -484,6 +595,25 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
         runs=np.array(runs, dtype=np.int64),
         deals=tuple(deals),
     )
+
+
+def side_pot_payoffs(node: SidePots, orders: np.ndarray, where: str) -> np.ndarray:
+    """Return the utility of each player for each order of the hands, float64 (orders, players).
+
+    Raises:
+        GameError: A pot has no players, or a player who does not exist.
+    """
+    players = orders.shape[1]
+    payoffs = np.tile(-np.array(node.paid, dtype=np.float64), (len(orders), 1))
+    if payoffs.shape != orders.shape:
+        raise GameError(f"{where} paid has amounts of {len(node.paid)} players, not {players}")
+    for amount, competing in node.pots:
+        if not competing or len({*competing} & {*range(players)}) != len(competing):
+            raise GameError(f"{where} players {competing} cannot compete for a pot")
+        ranks = orders[:, list(competing)]
+        wins = ranks == ranks.max(axis=1, keepdims=True)
+        payoffs[:, list(competing)] += amount * wins / wins.sum(axis=1, keepdims=True)
+    return payoffs
 
 
 def _line(node: int, parent: list[int], step: list[str]) -> str:

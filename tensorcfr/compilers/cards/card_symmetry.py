@@ -16,7 +16,7 @@ SAME = 1e-9
 
 
 def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarray:
-    """Return the permutations of cards that preserve the board and both ranges, the identity first.
+    """Return the permutations of cards that preserve the board and all ranges, the identity first.
 
     Returns:
         int64 (permutations, cards): image of each card.
@@ -38,7 +38,7 @@ def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarra
             {*permutation[list(cards)]} != {*cards} for cards in (rules.board, rules.dead)
         ):
             continue
-        moved = [_image_of_hands(rules, permutation, player) for player in range(2)]
+        moved = [_image_of_hands(rules, permutation, p) for p in range(rules.n_players)]
         boards = rules.boards or {}
         turned = {
             tuple(np.sort(permutation[list(cards)]).tolist()): w for cards, w in boards.items()
@@ -74,7 +74,7 @@ def symmetry_of(
         GameError: The rules give wrong permutations.
     """
     cards = permutations_of(rules, name, symmetric=symmetric)
-    first, second = moved_hands(rules, cards)
+    moved = moved_hands(rules, cards)
     number = {row.tobytes(): k for k, row in enumerate(cards)}
     product = np.array([[number[outer[inner].tobytes()] for inner in cards] for outer in cards])
     groups: dict[tuple[int, ...], int] = {tuple(range(len(cards))): 0}
@@ -128,10 +128,10 @@ def symmetry_of(
                 permutation=permutation,
             )
         )
-    both = tuple(
-        (_orbits(first[list(subgroup)]), _orbits(second[list(subgroup)])) for subgroup in groups
+    classes_of_hands = tuple(
+        tuple(_orbits(images[list(subgroup)]) for images in moved) for subgroup in groups
     )
-    symmetry = Symmetry(cards, (first, second), both, both, tuple(rounds))
+    symmetry = Symmetry(cards, tuple(moved), classes_of_hands, classes_of_hands, tuple(rounds))
     _check(rules, name, boards, symmetry)
     return symmetry
 
@@ -182,7 +182,7 @@ def moved_hands(rules: CardGame, cards: np.ndarray) -> list[np.ndarray]:
     """Return the images of each player's hands, int64 (permutations, hands) for each player."""
     return [
         np.array([_image_of_hands(rules, permutation, player) for permutation in cards])
-        for player in range(2)
+        for player in range(rules.n_players)
     ]
 
 
@@ -215,7 +215,7 @@ def _check(rules: CardGame, name: str, boards: tuple[RoundBoards, ...], symmetry
         dealt = last[(number * 7919) % len(last)]
         before = (*rules.board, *dealt.tolist())
         after = (*rules.board, *permutation[dealt].tolist())
-        for player in range(2):
+        for player in range(rules.n_players):
             live = np.flatnonzero(without(rules.hands[player], dealt))
             hands = rules.hands[player][live]
             unmoved = np.asarray(rules.strength(before, hands))

@@ -1,25 +1,39 @@
-"""Rules of a card game, with every pair of hands spelled out."""
+"""Rules of a card game, with all hands of the players spelled out."""
 
 from __future__ import annotations
 
 from itertools import chain, combinations
-from math import comb
+from math import comb, prod
 from typing import Any
 
 import numpy as np
 
 from ..._util.memory_budget import budget, require
-from ...rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame, Runout
+from ...model.card_structure import code_of, orders_of
+from ...rules import (
+    CardGame,
+    Chance,
+    Deal,
+    Decision,
+    Fold,
+    Payoff,
+    PublicTreeGame,
+    Runout,
+    SidePots,
+)
 from ..derived_rules import Derived
 from ..sizes.counted import count_betting
 from .card_sums import (
     Dealing,
     cards_label,
     deal_boards,
+    held_cards,
+    outer,
     pair_odds,
     payoff_scale,
     read_deal,
     shares_of_runouts,
+    side_pot_payoffs,
     unfold,
     without,
 )
@@ -31,7 +45,7 @@ SCALES_KEPT = 8
 
 
 class HandByHand(Derived, PublicTreeGame):
-    """Card game with every pair of hands spelled out, for small decks.
+    """Card game with all hands of the players spelled out, for small decks.
 
     If weights vary by board, cards are dealt by weight, and payoffs are multiplied by
     :func:`~tensorcfr.compilers.cards.card_sums.payoff_scale`.
@@ -44,10 +58,11 @@ class HandByHand(Derived, PublicTreeGame):
         super().__init__(rules)
         self.hands = [
             [rules.hand_label(player, hand) for hand in range(len(rules.hands[player]))]
-            for player in range(2)
+            for player in range(rules.n_players)
         ]
         self._dealing = Dealing(rules)
         self.prior = self._dealing.pairs
+        self._orders = orders_of(rules.n_players)
         self._scales: dict[Deals, np.ndarray | float] = {}
 
     def scale(self, dealt: Deals) -> np.ndarray | float:
@@ -71,8 +86,11 @@ class HandByHand(Derived, PublicTreeGame):
         if isinstance(node, Deal):
             return Chance(self.cards(dealt, node.cards))
         if isinstance(node, Fold):
-            rows = (node.utilities,) * 3
+            rows = (node.utilities,) * len(self._orders)
             return Payoff(1.0, (*rows, dealt) if self.rules.weights_vary else rows)
+        if isinstance(node, SidePots):
+            payoffs = side_pot_payoffs(node, self._orders, self.name)
+            return Payoff(1.0, (*map(tuple, payoffs.tolist()), dealt))
         return Payoff(1.0, node if isinstance(node, Runout) else (*node, dealt))
 
     def cards(self, dealt: Deals, count: int) -> dict[Any, np.ndarray]:
@@ -83,8 +101,8 @@ class HandByHand(Derived, PublicTreeGame):
             count: Cards of the next deal.
 
         Returns:
-            The label of each set of cards, with float64 (hands of player 0, hands of player 1): its
-            probability given the hands.
+            The label of each set of cards, with float64 (hands of player 0, hands of player 1,
+            ...): its probability given the hands.
         """
         rules, shown = self.rules, tuple(chain.from_iterable(dealt))
         if rules.weights_vary:
@@ -93,11 +111,11 @@ class HandByHand(Derived, PublicTreeGame):
             total = np.where(total > 0.0, total, 1.0)
             return {cards_label(rules, cards): w / total for cards, w in weights.items()}
         free = [card for card in rules.free.tolist() if card not in shown]
-        deals = comb(len(free) - 2 * rules.hands[0].shape[1], count)
+        deals = comb(len(free) - held_cards(rules), count)
         probabilities = {}
         board_weights = {} if dealt else self._dealing.boards
         for cards in sorted(board_weights) or combinations(free, count):
-            out = np.outer(*(without(hands, np.array(cards)) for hands in rules.hands))
+            out = outer(without(hands, np.array(cards)) for hands in rules.hands)
             label = cards_label(rules, cards)
             if board_weights:
                 both_possible = self._dealing.apart
@@ -117,30 +135,28 @@ class HandByHand(Derived, PublicTreeGame):
         return self.rules.next(betting, action), dealt
 
     def matrix(self, key: Any) -> np.ndarray:
-        """Return the payoffs for every pair of hands, float64 (2, hands of player 0, hands of
-        player 1)."""
-        win, tie, lose, *dealt = key
+        """Return the payoffs for all hands, float64 (players, hands of player 0, hands of player 1,
+        ...)."""
         if isinstance(key, Runout):
             # The payoff is the mean over all boards.
             shares = np.array(shares_of_runouts(self.rules, key.cards))
             payoffs: np.ndarray = np.tensordot(np.array(key[:3]), shares, axes=(0, 0))
             return payoffs
+        n_orders, players = len(self._orders), range(self.rules.n_players)
+        rows, dealt = key[:n_orders], key[n_orders:]
         deals: Deals = dealt[0] if dealt else ()
         cards = (*self.rules.board, *chain.from_iterable(deals))
         scale = np.broadcast_to(self.scale(deals), self.prior.shape)
-        if win == tie == lose:
-            return np.array([win[player] * scale for player in range(2)])
-        first, second = (np.zeros(len(hands), dtype=np.int64) for hands in self.rules.hands)
-        for strength, hands in zip((first, second), self.rules.hands, strict=True):
-            live = without(hands, np.array(cards))
+        if len(set(rows)) == 1:
+            return np.array([rows[0][player] * scale for player in players])
+        strengths = []
+        for player, hands in enumerate(self.rules.hands):
+            live, strength = without(hands, np.array(cards)), np.zeros(len(hands), dtype=np.int64)
             strength[live] = self.rules.strength(cards, hands[live])
-        ahead = np.sign(first[:, None] - second)
-        return np.array(
-            [
-                scale * np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p]))
-                for p in range(2)
-            ]
-        )
+            axes = [axis for axis in players if axis != player]
+            strengths.append(np.broadcast_to(np.expand_dims(strength, axes), self.prior.shape))
+        order = np.searchsorted(code_of(self._orders.T), code_of(np.stack(strengths)))
+        return np.array([scale * np.array(rows)[order, player] for player in players])
 
 
 def check_memory(rules: CardGame, name: str, limit: int) -> None:
@@ -158,5 +174,5 @@ def check_memory(rules: CardGame, name: str, limit: int) -> None:
         count_betting(rules, name, is_compiled=True)
         betting = unfold(rules, name)
     boards = sum(len(of_round.cards) for of_round in deal_boards(rules, betting))
-    needed = 8 * 4 * boards * len(rules.hands[0]) * len(rules.hands[1])
+    needed = 8 * 4 * boards * prod(map(len, rules.hands))
     require(needed, f"laying out {name} hand by hand", limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ...model.arrays import SequenceForm, bucket_layout
 from ...model.card_structure import DECISION, BettingTree, HandClasses, Symmetry
 from ...model.chunked_form import whole_rows
-from ...payoff import PayoffCards
+from ...payoff import PayoffPart
 
 
 class Act(NamedTuple):
@@ -27,7 +28,7 @@ Last = Act | None
 
 def last_acts(betting: BettingTree) -> list[list[Last]]:
     """Return each player's last action before every node, as lists (players, nodes)."""
-    acts: list[list[Last]] = [[None], [None]]
+    acts: list[list[Last]] = [[None] for _ in range(betting.amounts.shape[2])]
     for node in range(1, betting.n_nodes):
         parent = int(betting.parent[node])
         for player, player_acts in enumerate(acts):
@@ -76,9 +77,10 @@ class SomeBoards:
         for r, round_boards in enumerate(boards):
             before = [earlier[parent[r]] for earlier in self.prefix[-1]] if r else []
             self.prefix.append([*before, np.arange(len(round_boards))])
+        players = range(len(symmetry.hands))
         self.begin = [
             [np.append(0, np.cumsum(self.n_classes(player, r))) for r in range(len(boards))]
-            for player in range(2)
+            for player in players
         ]
         """int64 (boards + 1,) for each player and round: offset of the classes of hands on each
         board."""
@@ -87,7 +89,7 @@ class SomeBoards:
                 np.append(0, np.cumsum(self.n_classes(player, r, ends=True)))
                 for r in range(len(boards))
             ]
-            for player in range(2)
+            for player in players
         ]
         """int64 (boards + 1,) for each player and round: offset of the classes that terminals
         distinguish."""
@@ -227,8 +229,8 @@ class CardForm:
                 offset += count
             used[player] += width * actions
             self.buckets.append((player, depth, actions, members, width, begin))
-        self.ends = [0, used[0], used[0] + used[1]]
-        self.entered = self.ends[:2]
+        self.ends = [0, *accumulate(used)]
+        self.entered = self.ends[:-1]
         """First entry sequence of each player."""
         if not rooted:
             self.entered[1] = whole_rows(self.ends[2])
@@ -244,8 +246,8 @@ class CardForm:
         """Return the single-action infosets that a terminal needs."""
         r = int(self.betting.round[node])
         waits = []
-        for player in range(2):
-            last = self.last[player][node]
+        for player, last_acts_of_player in enumerate(self.last):
+            last = last_acts_of_player[node]
             s = self.round_of(last)
             # The last action has one sequence for several classes that this terminal distinguishes.
             if self.where.splits(r, s):
@@ -301,11 +303,11 @@ class CardForm:
         each = np.repeat(self.sequences(player, last, r), count)
         return each + self.where.above(player, r, s, ends=ends)
 
-    def form(self, cards: PayoffCards) -> SequenceForm:
+    def form(self, payoffs: PayoffPart) -> SequenceForm:
         """Build the sequence form, with its payoffs."""
         parents: list[np.ndarray] = []
         rows: list[tuple[int, ...]] = []
-        for player in range(2):
+        for player in range(len(self.last)):
             if self.rooted:
                 deals = int(self.where.begin[player][0][-1])
                 parents.append(np.full(deals, self.ends[player], dtype=np.uint32))
@@ -323,7 +325,7 @@ class CardForm:
                 start = self.ends[player] + begin
                 rows.append((player, depth + int(self.rooted), fan, width, start))
         owner, level, actions, lanes, first = np.array(rows, np.int64).reshape(-1, 5).T.copy()
-        layout = bucket_layout(owner, level, actions, lanes, 2)
+        layout = bucket_layout(owner, level, actions, lanes, len(self.last))
         layout |= {"bucket_sequence": first, "player_sequences": np.array(self.ends)}
         parent = np.concatenate([np.empty(0, dtype=np.uint32), *parents])
-        return SequenceForm(**layout, infoset_parent=parent, operator=(cards,))
+        return SequenceForm(**layout, infoset_parent=parent, operator=(payoffs,))

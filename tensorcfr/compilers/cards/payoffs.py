@@ -316,7 +316,7 @@ class Payoffs:
         return hand_lists
 
 
-def _by_classes(pairs: np.ndarray, class_pair: tuple[HandClasses, HandClasses]) -> np.ndarray:
+def _by_classes(pairs: np.ndarray, class_pair: tuple[HandClasses, ...]) -> np.ndarray:
     """Sum a table over pairs of hands to pairs of their classes.
 
     The sums have the same bits on every machine, because files and workers identify a game by them.

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from itertools import combinations
 from math import factorial, inf, prod
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,15 @@ from ...model.chunked_game import Counts
 from ...payoff.card_payoffs import LANES, WIDE_FROM
 from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout
 from .. import public_tree_reader
-from ..cards.card_sums import Weighted, opponent_weight, runouts, sums_by_card, ways, without
+from ..cards.card_sums import (
+    HandSets,
+    Weighted,
+    opponent_weight,
+    runouts,
+    sums_by_card,
+    ways,
+    without,
+)
 from ..cards.card_symmetry import count_orbits, moved_hands, permutations_of
 from ..compilation import Compilation
 from ..public_checks import checked_prior
@@ -130,17 +139,17 @@ def size_of_cards(
     beside = max(COMPILING_CARDS, BYTES_OF_NODE * int(table[:, 0].sum()), rules.bytes_made)
     beside += BYTES_OF_WIDE * sum(hands) if wide else 0
     scratch = BYTES_OF_TILES * sum(hands) if wide else 0
-    for r, (_, n_terminals, *acts, first_actions, second_actions, dealt, _) in enumerate(
-        table.tolist()
-    ):
+    for r, row in enumerate(table.tolist()):
+        n_terminals, dealt = row[1], row[DEALS]
+        acts, actions = row[2 : 2 + len(hands)], row[2 + len(hands) : DEALS]
         in_chunks = r >= first > 0
         lanes = [count_solved(rules, permutations, images, deals[:r]) for images in moved]
         # Count boards without hands: pair each board with one object that all permutations
         # preserve.
         solved = count_solved(rules, permutations, np.zeros((len(permutations), 1)), deals[:r])
-        for player, actions in enumerate((first_actions, second_actions)):
-            numbers += actions * lanes[player]
-            trunk += 0 if in_chunks else actions * lanes[player]
+        for player, player_actions in enumerate(actions):
+            numbers += player_actions * lanes[player]
+            trunk += 0 if in_chunks else player_actions * lanes[player]
             compiled += 4 * acts[player] * (hands[player] if in_chunks else lanes[player])
         ends += n_terminals * sum(lanes) * (WORK_OF_WIDE if wide else 1)
         groups = -(-n_terminals // LANES) * (1 if in_chunks else solved)
@@ -148,7 +157,7 @@ def size_of_cards(
         compiled += solved * 16 * sum(hands) * rules.weights_vary
         if in_chunks:
             lines = int(table[r - 1, DEALS])
-            sequences = first_actions * hands[0] + second_actions * hands[1] + lines * sum(hands)
+            sequences = sum(map(mul, actions, hands)) + lines * sum(hands)
             parts = -(-sequences // sequences_of_chunk(rules)) if r == final else 1
             compiled += solved * (BYTES_OF_CHUNK * parts + 2 * 3 * 4 * lines)
         if r == first - 1:
@@ -161,7 +170,7 @@ def size_of_cards(
     counts = count_cards(rules, table, deals)
     return GameSize(
         name=name,
-        n_players=2,
+        n_players=rules.n_players,
         histories=counts.histories,
         terminals=int(table[:, 1] @ _pairs(rules, deals)),
         decisions=counts.decision_nodes,
@@ -182,9 +191,12 @@ def deal_to_cut_at(
 ) -> int:
     """Return the last deal after which chunks have at most :data:`MOST_ENTRIES` entries.
 
-    If no deal has so few entries, return the first one; if no cards are dealt, return 0.  The
-    arguments are those of :func:`size_of_cards`.
+    If no deal has so few entries, return the first one; if no cards are dealt, return 0.  Games of
+    more than two players have no chunks, so that the result is beyond the last deal.  The arguments
+    are those of :func:`size_of_cards`.
     """
+    if rules.n_players > 2:
+        return len(betting.deals) + 1
     permutations = permutations_of(rules, name, symmetric=symmetric)
     moved = moved_hands(rules, permutations)
     table, deals, _ = betting
@@ -209,8 +221,8 @@ def sequences_of_chunk(rules: CardGame) -> int:
     return int(second_level_cache() * CACHE_SHARE) // 8
 
 
-COLUMNS = ("nodes", "ends", "acts 0", "acts 1", "actions 0", "actions 1", "deals", "runouts")
-DEALS, RUNOUTS = COLUMNS.index("deals"), COLUMNS.index("runouts")
+DEALS, RUNOUTS = -2, -1
+"""Columns of counts of deals and of runouts; see :class:`BettingCounts`."""
 AT_ONCE = 1 << 13
 """Number of public states that are counted between two checks of memory and clock."""
 BYTES_OF_STATE = 800
@@ -233,9 +245,8 @@ class BettingCounts(NamedTuple):
     """Counts of the betting of a card game."""
 
     table: np.ndarray
-    """Python integers (rounds, 8): public nodes, terminals, decisions of player 0 and of player 1,
-    actions of player 0 and of player 1, nodes where cards are dealt, and nodes where they are run
-    out."""
+    """Python integers (rounds, 4 + 2 * players): public nodes, terminals, decisions of each player,
+    actions of each player, nodes where cards are dealt, and nodes where they are run out."""
     deals: tuple[int, ...]
     """Number of cards of each deal, in order."""
     is_whole: bool = True
@@ -292,7 +303,7 @@ class _Counted:
         states = self.rules.rows() or _Numbered(self.rules)
         level: _Level = states.root(), np.ones(1, dtype=np.int64)
         while len(level[0]):
-            self.table.append(np.zeros(len(COLUMNS), dtype=object))
+            self.table.append(np.zeros(columns_of(self.rules), dtype=object))
             dealt, cards = list[_Level](), set[int]()
             for _ in range(LONGEST_ROUND):
                 after = list[_Level]()
@@ -336,6 +347,11 @@ class _Counted:
         return time.thread_time() < self.until and nodes < MOST_NODES
 
 
+def columns_of(rules: CardGame) -> int:
+    """Return the number of columns of counts; see :class:`BettingCounts`."""
+    return 4 + 2 * rules.n_players
+
+
 _Level = tuple[np.ndarray, np.ndarray]
 """Rows of public states, and the number of lines that lead to each."""
 
@@ -360,7 +376,8 @@ class _Numbered:
         return np.array([[self._number(self.rules.root())]])
 
     def after(self, rows: np.ndarray) -> Following:
-        counts = np.zeros((len(rows), len(COLUMNS)), dtype=np.int64)
+        players = self.rules.n_players
+        counts = np.zeros((len(rows), columns_of(self.rules)), dtype=np.int64)
         counts[:, 0] = 1
         edges: list[tuple[int, int, bool]] = []
         cards: set[int] = set()
@@ -369,9 +386,9 @@ class _Numbered:
             node = self.rules.node(state)
             if isinstance(node, Decision):
                 after = [self.rules.next(state, action) for action in node.actions]
-                if node.player in (0, 1):  # Otherwise unfolding raises an error with the line.
+                if node.player in range(players):  # Otherwise unfolding raises an error.
                     counts[k, 2 + node.player] = 1
-                    counts[k, 4 + node.player] = len(after)
+                    counts[k, 2 + players + node.player] = len(after)
                 edges += [(k, self._number(child), False) for child in after]
             elif isinstance(node, Deal):
                 counts[k, DEALS] = 1
@@ -384,7 +401,7 @@ class _Numbered:
 
 
 def _product(lines: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Sum counts over lines, as Python integers (8,)."""
+    """Sum counts over lines, as Python integers (columns,)."""
     if int(counts.max()) * _largest(lines) * len(lines) < EXACT:
         return (lines @ counts).astype(object)
     sums: np.ndarray = lines.astype(object) @ counts
@@ -431,16 +448,33 @@ def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> C
     free = len(rules.free)
     pairs = _pairs(rules, deals)
     dealt = [deals[:r] for r in range(len(table))]
-    nodes, _, *acts, first, second, _, _ = table.T
-    possible = [[_possible(rules, before, player) for before in dealt] for player in range(2)]
-    ones = Weighted(rules, [np.ones(len(hands)) for hands in rules.hands])
+    players = range(rules.n_players)
+    nodes, acts = table[:, 0], table[:, 2 : 2 + len(players)]
+    actions = table[:, 2 + len(players) : DEALS]
+    possible = np.array(
+        [[_possible(rules, before, player) for player in players] for before in dealt], dtype=object
+    )
     return Counts(
-        player_infosets=(int(acts[0] @ possible[0]), int(acts[1] @ possible[1])),
-        sequences=int(first @ possible[0] + second @ possible[1]) + 2,
-        histories=1 + int((opponent_weight(ones, 0) > 0).sum()) + int(nodes @ pairs),
-        decision_nodes=int((acts[0] + acts[1]) @ pairs),
+        player_infosets=tuple(map(int, (acts * possible).sum(axis=0))),
+        sequences=int((actions * possible).sum()) + len(players),
+        histories=1 + _partial_deals(rules) + int(nodes @ pairs),
+        decision_nodes=int(acts.sum(axis=1) @ pairs),
         public_nodes=int(nodes @ [_boards(rules, free, before) for before in dealt]),
     )
+
+
+def _partial_deals(rules: CardGame) -> int:
+    """Count the hands of some of the players, player 0 first, that leave hands for the others."""
+    ones = Weighted(rules, [np.ones(len(hands)) for hands in rules.hands])
+    count = int((opponent_weight(ones, 0) > 0).sum())
+    if rules.n_players == 2:
+        return count
+    for hand in rules.hands[0]:
+        # Hands of player 1 that leave a hand for player 2, next to this hand of player 0.
+        live = [without(hands, hand).astype(np.float64) for hands in rules.hands[1:]]
+        remaining = opponent_weight(HandSets(rules.cards, rules.hands[1:], live), 0)
+        count += int(((remaining > 0) & (live[0] > 0)).sum())
+    return count
 
 
 def _boards(rules: CardGame, free: int, deals: tuple[int, ...]) -> int:
@@ -499,8 +533,8 @@ def _pairs(rules: CardGame, deals: tuple[int, ...]) -> list[int]:
 
 
 def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
-    """Count pairs of a board after ``deals`` and a hand of a player that some hand of the other
-    player allows."""
+    """Count pairs of a board after ``deals`` and a hand of a player that some hands of the other
+    players allow."""
     hands, r = rules.hands, sum(deals)
     ones = [np.ones(len(player_hands)) for player_hands in hands]
     if rules.boards and deals:
@@ -512,9 +546,14 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
     total = int(is_allowed.sum()) * ways(len(rules.free) - hands[0].shape[1], deals)
     if not total or not r:
         return total
-    # Subtract the boards that share a card with every remaining hand of the other player.  Few
+    # Subtract the boards that share a card with every remaining hand of another player.  Few
     # boards can: the hands with each of their cards must together be as many as those that remain.
-    by_card = sums_by_card(rules, 1 - player, ones[1 - player])
+    # Of two other players, pairs of their hands are counted.
+    by_card = np.zeros(len(rules.cards))
+    for opponent, opponent_hands in enumerate(hands):
+        if opponent != player:
+            others = [len(h) for p, h in enumerate(hands) if p not in (player, opponent)]
+            by_card += prod(others) * sums_by_card(rules, opponent, np.ones(len(opponent_hands)))
     fewest = allowed[is_allowed].min()
     if r * by_card.max() < fewest:
         return total

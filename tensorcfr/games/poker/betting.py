@@ -97,8 +97,13 @@ class Betting:
         pot = self.in_chips(self.pot + sum(paid))
         if self.stack is None:
             return Chips(pot, self.in_chips(call))
-        first, second = (self.in_chips(self.stack - amount) for amount in paid)
-        return Chips(pot, self.in_chips(call), (first, second))
+        behind = tuple(map(self.in_chips, self.left(state)))
+        return Chips(pot, self.in_chips(call), behind)
+
+    def left(self, state: StreetState) -> tuple[int, ...]:
+        """Return the amount that each player has left, of a limited stack."""
+        assert self.stack is not None
+        return tuple(self.stack - amount for amount in self.paid(state))
 
     def next(self, state: StreetState, action: str) -> StreetState:
         """Return the state after an action, or after the next card is dealt (:data:`DEAL`)."""
@@ -211,7 +216,7 @@ class SizedBetting(Betting):
         """
         player, street_put = state.player, state.street_put
         current_bet = max(street_put)
-        all_in = self.stack - state.put
+        all_in = self._all_in(state)
         top = self._top(state, current_bet, all_in)
         labels = [FOLD, CALL] if street_put[player] < current_bet else [CHECK]
         # Only the first call of a blind is a limp; a call of a raise stays legal.
@@ -221,7 +226,7 @@ class SizedBetting(Betting):
         word = RAISE if current_bet else BET
         removed = {line[0] for line in state.removed if len(line) == 1}
         # An all-in cannot be raised.
-        if current_bet < all_in:
+        if current_bet < all_in and self._may_raise(state):
             amounts = self._amounts(state, current_bet, all_in)
             for line in state.added:
                 if len(line) == 1:
@@ -260,7 +265,19 @@ class SizedBetting(Betting):
 
     def raised_to(self, state: StreetState, action: str) -> int:
         """Return the amount on this street of the player who bets or raises."""
-        return self.stack - state.put if action == ALL_IN else self.amount_of(action)
+        return self._all_in(state) if action == ALL_IN else self.amount_of(action)
+
+    def _all_in(self, state: StreetState) -> int:
+        """Return the amount on this street that is all-in."""
+        return self.stack - state.put
+
+    def _may_raise(self, state: StreetState) -> bool:
+        """Return whether the betting is open to a raise."""
+        return True
+
+    def _smallest_raise(self, state: StreetState, current_bet: int) -> int:
+        """Return the amount of the smallest raise, if the limit and the stack allow it."""
+        return current_bet + max(current_bet - min(state.street_put), self.least)
 
     def _read(self, digits: str) -> int:
         """Return the amount that the digits give in chips.
@@ -319,7 +336,7 @@ class SizedBetting(Betting):
         if all_in <= current_bet + _round(self.add_allin * pot) and top == all_in:
             wanted.add(all_in)
         # A raise is at least as large as the last one, unless the limit or the stack is smaller.
-        smallest_raise = current_bet + max(current_bet - min(state.street_put), self.least)
+        smallest_raise = self._smallest_raise(state, current_bet)
         amounts_in_limits = set()
         for amount in wanted:
             amount = max(min(amount, top), min(smallest_raise, top))

@@ -1,4 +1,4 @@
-"""Heads-up no-limit hold'em after the flop, one spot at a time."""
+"""No-limit hold'em of two or three players after the flop, one spot at a time."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ..._util.argument_checks import Check, Number, Several, Text, brief, checked
-from ...rules import CardGame, Chips, Deal, Decision, Defaults, Fold, HandGroups, Showdown
+from ...rules import CardGame, Chips, Deal, Decision, Defaults, Fold, HandGroups, Showdown, SidePots
 from . import betting
-from .betting import STREETS, SizedBetting, StreetState
+from .betting import STREETS, TO_SHOW, WON, SizedBetting, StreetState
 from .betting_rows import BettingRows
 from .bunching import MAX_FOLDED, Bunching
 from .deck import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
+from .multiway_betting import MultiwayBetting
 from .ranges import read_range
 from .sizes import BetSize, read_sizes
 from .strength import CATEGORIES, CATEGORY_SHIFT, strengths
 
 PLAYERS = ("oop", "ip")
 """Names of the players by position: player 0, out of position, acts first on every street."""
+THREE_PLAYERS = ("first", "middle", "last")
+"""Names of three players, in the order in which they act on every street."""
 LONGEST = 30_000
 """Largest number of characters in a range or in sizes; a range may be 1,326 numbers."""
 
@@ -45,6 +48,8 @@ class _Sizes(Check):
 
 SIZES = _Sizes()
 LINES = Several(Text(LONGEST), alone=True)
+RANGES = Several(Text(LONGEST), length=(2, 3))
+"""Ranges of two or of three players."""
 
 
 class Spot(CardGame):
@@ -87,9 +92,9 @@ class Spot(CardGame):
         self,
         *,
         board: Annotated[str, Text(100)],
-        ranges: Annotated[Any, Several(Text(LONGEST), length=2)],
+        ranges: Annotated[Any, RANGES],
         pot: Annotated[float, Number(most=1e9, above=0)],
-        stacks: Annotated[float, Number(most=1e9, above=0)],
+        stacks: Annotated[Any, Several(Number(most=1e9, above=0), alone=True)],
         big_blind: Annotated[float | None, Number(above=0, most=1e9)] = None,
         chip: Annotated[float, Number(least=1e-6, most=1e9)] = 1,
         bets: Annotated[Any, SIZES] = "",
@@ -105,7 +110,8 @@ class Spot(CardGame):
         dead: Annotated[str, Text(100)] = "",
         folded: Annotated[Any, LINES] = (),
     ) -> None:
-        pot, stacks, chip = (int(n) if n == int(n) else float(n) for n in (pot, stacks, chip))
+        pot, chip = map(_plain, (pot, chip))
+        stacks = _plain(stacks[0]) if len(stacks) == 1 else tuple(map(_plain, stacks))
         # All arguments: must come before any other local variable is bound.
         arguments = {name: value for name, value in locals().items() if name != "self"}
         game, default = self.game, inspect.signature(Spot).parameters
@@ -133,6 +139,9 @@ class Spot(CardGame):
                 raise ValueError(f"{game}: ranges[{player}]: {brief(text)} has no hand on {board}")
             self.hands.append(hands[live])
             self.weights.append(range_weights[live])
+        self.n_players = len(ranges)
+        self.player_names = PLAYERS if self.n_players == 2 else THREE_PLAYERS
+        self._check_players(stacks)
         if folded:
             self._fold(folded)
         self.street = len(self.board) - 3
@@ -140,22 +149,29 @@ class Spot(CardGame):
         units = {"chips": 1.0, "%": pot / 100.0}
         if big_blind is not None:
             units["mbb"] = big_blind / 1000.0
-        self.defaults = Defaults("float32", "0.5%", units)
+        # No algorithm is known to reach a target with three players.
+        self.defaults = Defaults("float32", "0.5%" if self.n_players == 2 else None, units)
         self.rake, self.rake_cap = float(rake), float(rake_cap)
         for what, sizes in (("bets", bets), ("raises", raises), ("donk", donk)):
             _check_sizes(f"{game}: {what}", sizes)
         streets = range(self.street, 3)
         earlier: list[Any] = [None] * self.street
-        self.betting = SizedBetting(
+        sizes_of_all = partial(_sizes_of_all, players=self.player_names)
+        each = stacks if isinstance(stacks, tuple) else (stacks,) * self.n_players
+        in_multiples = tuple(_multiple(f"{game}: stacks", stack, chip) for stack in each)
+        kind: Any = SizedBetting
+        if self.n_players > 2:
+            kind = partial(MultiwayBetting, stacks=in_multiples)
+        self.betting: SizedBetting = kind(
             chip=Decimal(str(chip)),
             pot=_multiple(f"{game}: pot", pot, chip),
-            stack=_multiple(f"{game}: stacks", stacks, chip),
+            stack=max(in_multiples),
             openers=(0, 0, 0),
             first_street=self.street,
-            bets=(*earlier, *(_sizes_of_both(f"{game}: bets", bets, street) for street in streets)),
+            bets=(*earlier, *(sizes_of_all(f"{game}: bets", bets, street) for street in streets)),
             raises=(
                 *earlier,
-                *(_sizes_of_both(f"{game}: raises", raises, street) for street in streets),
+                *(sizes_of_all(f"{game}: raises", raises, street) for street in streets),
             ),
             donks=(
                 *earlier,
@@ -169,6 +185,24 @@ class Spot(CardGame):
             game=game,
             pot_limit=self.pot_limit,
         )
+
+    def _check_players(self, stacks: Any) -> None:
+        """Check the options that depend on the number of players.
+
+        Raises:
+            ValueError: There is a wrong number of stacks, or an option is for two players only.
+        """
+        players = self.n_players
+        if isinstance(stacks, tuple) and (players == 2 or len(stacks) != players):
+            advice = "give the smaller one" if players == 2 else f"give one or {players}"
+            raise ValueError(f"{self.game}: stacks has {len(stacks)} numbers; {advice}")
+        if players == 2:
+            return
+        if self.hands[0].shape[1] != 2:
+            raise ValueError(f"{self.game}: ranges has {players} entries; this game needs two")
+        for name in ("donk", "folded"):
+            if self.options.get(name) is not None:
+                raise ValueError(f"{self.game}: {name} needs two ranges, not {players}")
 
     def _fold(self, folded: Sequence[str]) -> None:
         """Weight the hands by the effect of players who folded these ranges.
@@ -201,7 +235,7 @@ class Spot(CardGame):
         # From here on the weights depend on the board.
         self._range_weights, self.bytes_made = self.weights, self.of_deal.nbytes
         self.weights_vary = True
-        self.weights = [self.weights_on(player, self.board) for player in range(2)]
+        self.weights = [self.weights_on(player, self.board) for player in range(len(self.hands))]
 
     def _read_cards(self, text: str, what: str) -> tuple[int, ...]:
         """Read the numbers of cards, all of which must be in the deck."""
@@ -214,7 +248,6 @@ class Spot(CardGame):
                 )
         return cards
 
-    player_names = PLAYERS
     unit_name = " chips"
     names_ranges = True
 
@@ -223,22 +256,24 @@ class Spot(CardGame):
         betting, paid = self.betting, self.betting.paid(state)
         chip = float(betting.chip)
         call = max(paid) - paid[state.player] if state.player >= 0 else 0
-        first, second = ((betting.stack - amount) * chip for amount in paid)
-        return Chips((betting.pot + sum(paid)) * chip, call * chip, (first, second))
+        left = betting.left(state)
+        if state.player >= 0:
+            call = min(call, left[state.player])
+        behind = tuple(amount * chip for amount in left)
+        return Chips((betting.pot + sum(paid)) * chip, call * chip, behind)
 
     @property
     def pot_value(self) -> float:
         """Worth of the pot at the start, in the unit of values: its chips."""
         return self.pot
 
-    def put_in(self, state: StreetState) -> tuple[float, float]:
+    def put_in(self, state: StreetState) -> tuple[float, ...]:
         """Return the chips that each player has put into the pot.
 
-        Half of the pot at the start of the spot counts for each player.
+        Each player counts for an equal part of the pot at the start of the spot.
         """
-        first, second = self.betting.paid(state)
-        chip, half = float(self.betting.chip), self.pot / 2.0
-        return half + chip * first, half + chip * second
+        chip, part = float(self.betting.chip), self.pot / self.n_players
+        return tuple(part + chip * amount for amount in self.betting.paid(state))
 
     @property
     def name(self) -> str:
@@ -249,12 +284,14 @@ class Spot(CardGame):
         """Return the state at the start of the spot; player 0 acts."""
         return self.betting.root()
 
-    def node(self, state: StreetState) -> Decision | Deal | Fold | Showdown:
+    def node(self, state: StreetState) -> Decision | Deal | Fold | Showdown | SidePots:
         """Return the decision, the next deal, or the payoffs at the end."""
         if state.player >= 0:
             return Decision(state.player, None, self.betting.actions(state))
         if state.player == betting.TO_DEAL:
             return Deal()
+        if isinstance(self.betting, MultiwayBetting):
+            return self._side_pots(self.betting, state)
         pot_amount = self.betting.pot + 2 * min(self.betting.paid(state))
         pot = float(pot_amount * self.betting.chip)
         rake = min(self.rake * pot, self.rake_cap)
@@ -264,6 +301,21 @@ class Spot(CardGame):
             return Showdown((won, lost), (tied, tied), (lost, won))
         return Fold((won, lost) if state.player == betting.WON else (lost, won))
 
+    def _side_pots(self, betting: MultiwayBetting, state: Any) -> Fold | SidePots:
+        """Return the payoffs at the end between three players."""
+        chip = float(betting.chip)
+        pots, uncalled = betting.pots(state)
+        total = chip * sum(amount for amount, _ in pots)
+        kept = 1.0 - min(self.rake * total, self.rake_cap) / total
+        paid = list(self.put_in(state))
+        paid[int(np.argmax(paid))] -= chip * uncalled
+        won = tuple((chip * amount * kept, competing) for amount, competing in pots)
+        if state.player == TO_SHOW:
+            return SidePots(won, tuple(paid))
+        winner, utilities = WON - state.player, [-amount for amount in paid]
+        utilities[winner] += sum(amount for amount, _ in won)
+        return Fold(tuple(utilities))
+
     def next(self, state: StreetState, action: str | None) -> StreetState:
         """Return the state after an action, or after a card is dealt (None)."""
         return self.betting.next(state, betting.DEAL if action is None else action)
@@ -272,7 +324,7 @@ class Spot(CardGame):
         """Return the betting as rows; None if a subclass overrides the rules."""
         kind = type(self)
         is_same = (kind.root, kind.node, kind.next) == (Spot.root, Spot.node, Spot.next)
-        return BettingRows(self.betting) if is_same else None
+        return BettingRows(self.betting) if is_same and self.n_players == 2 else None
 
     def symmetries(self) -> np.ndarray:
         """Return the permutations of the suits, int64 (permutations, cards).
@@ -358,26 +410,30 @@ def _codes(hands: np.ndarray) -> np.ndarray:
 
 
 class Holdem(Spot):
-    """Hold'em between two players from the flop, the turn or the river on.
+    """Hold'em between two or three players from the flop, the turn or the river on.
 
     The players hold two cards each from a range; the pot and the stacks are those at the start of
-    the spot.  Player 0 is out of position and acts first on every street.  Actions are ``fold``,
+    the spot.  Player 0 is out of position and acts first on every street, and three players act in
+    their order.  Actions are ``fold``,
     ``check``, ``call``, ``bet120``, ``raise300`` (to 300 chips on this street) and ``allin``.
-    Utilities are chips.  Half of the starting pot counts as each player's contribution, so that
-    without rake utilities sum to 0.
+    Utilities are chips.  The starting pot counts as a contribution of all players in equal parts,
+    so that without rake utilities sum to 0.  Three players have side pots; options that they do
+    not have are refused.
 
     Args:
         board: Three, four or five cards, ``"Td9d6hQc"``.
-        ranges: Ranges of player 0 and player 1, in the notation of
+        ranges: Ranges of the two or three players, in the notation of
             :func:`~tensorcfr.games.poker.ranges.read_range`.
         pot: Chips in the pot.
-        stacks: Chips that each player has left, as one number; of unequal stacks, give the smaller.
+        stacks: Chips that each player has left, as one number; of two unequal stacks, give the
+            smaller.  For three players, one number or three.
         big_blind: Chips of the big blind, needed for amounts in ``mbb`` (thousandths of it).
         chip: Smallest chip: pot and stacks must be multiples of it, and bets are rounded to
             multiples.
         bets: Sizes of bets, in the notation of :func:`~tensorcfr.games.poker.sizes.read_sizes`:
             one text for all, or a mapping by street (``flop``, ``turn``, ``river``) or by player
-            (``oop``, ``ip``).  Mappings may be nested to set sizes by both.
+            (``oop``, ``ip``; of three ``first``, ``middle``, ``last``).  Mappings may be nested to
+            set sizes by both.
         raises: Sizes of raises, in the same form.
         donk: Sizes of donk bets: opening bets of player 0 on the turn or the river, after calling
             the last bet of the street before.  They do not apply to the first street of the spot.
@@ -420,6 +476,11 @@ class Holdem(Spot):
         return strengths(np.array(board, dtype=np.int64), hands)
 
 
+def _plain(number: float) -> float:
+    """Return a number as an int if it is whole, else as a float."""
+    return int(number) if number == int(number) else float(number)
+
+
 def _multiple(what: str, chips: float, chip: float) -> int:
     """Convert chips to a multiple of the smallest chip.
 
@@ -435,22 +496,24 @@ def _multiple(what: str, chips: float, chip: float) -> int:
     return int(number)
 
 
-def _sizes_for(what: str, sizes: Any, street: int, player: int) -> tuple[str, Any]:
+def _sizes_for(
+    what: str, sizes: Any, street: int, player: int, players: tuple[str, ...] = PLAYERS
+) -> tuple[str, Any]:
     """Return the description in errors and the text of sizes for a street and a player."""
     where = what
     for _ in range(2):
         if not isinstance(sizes, Mapping):
             break
         for key in sizes:
-            if key not in (*STREETS, *PLAYERS):
+            if key not in (*STREETS, *players):
                 raise ValueError(
-                    f"{where} is for {', '.join((*STREETS, *PLAYERS))}, not {brief(key)}"
+                    f"{where} is for {', '.join((*STREETS, *players))}, not {brief(key)}"
                 )
-        keys = [key for key in (STREETS[street], PLAYERS[player]) if key in sizes]
+        keys = [key for key in (STREETS[street], players[player]) if key in sizes]
         if not keys:
             raise ValueError(
-                f"{where} has no sizes for {PLAYERS[player]} on the {STREETS[street]}: "
-                f"give {STREETS[street]!r} or {PLAYERS[player]!r}, which may be ''"
+                f"{where} has no sizes for {players[player]} on the {STREETS[street]}: "
+                f"give {STREETS[street]!r} or {players[player]!r}, which may be ''"
             )
         if len(keys) == 2:
             raise ValueError(f"{where} must be by street or by player, not by both at once")
@@ -467,13 +530,15 @@ def _check_sizes(what: str, sizes: Any) -> None:
         read_sizes(sizes, what, raises=": raises" in what)
 
 
-def _sizes_of_both(
-    what: str, sizes: Any, street: int
-) -> tuple[tuple[BetSize, ...], tuple[BetSize, ...]]:
-    """Return the sizes of both players on a street."""
-    (first, oop), (second, ip) = (_sizes_for(what, sizes, street, player) for player in range(2))
+def _sizes_of_all(
+    what: str, sizes: Any, street: int, players: tuple[str, ...]
+) -> tuple[tuple[BetSize, ...], ...]:
+    """Return the sizes of all players on a street."""
     read = partial(read_sizes, raises=what.endswith(": raises"))
-    return read(oop, first), read(ip, second)
+    of_players = (
+        _sizes_for(what, sizes, street, player, players) for player in range(len(players))
+    )
+    return tuple(read(text, where) for where, text in of_players)
 
 
 def _donk_sizes(
