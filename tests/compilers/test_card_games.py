@@ -333,7 +333,8 @@ ONE = [np.array([[0]]), np.array([[0]])]
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (Broken(n_players=3), "3 players"),
+        (Broken(n_players=4), "has 4 players; card games have two or three"),
+        (Broken(n_players=3), "there are hands of 2 players"),
         (Broken(board=(1, 1)), "must be different cards"),
         (Broken(hands=[np.arange(6)] * 2), r"must be int64 \(hands, 1 to 4\)"),
         (Broken(weights=[np.zeros(6)] * 2), "weights of player 0 must be"),
