@@ -62,8 +62,8 @@ def add_three_hands(part: PayoffThreeHands, share: ProductShare) -> None:
     """Add the products of the own hands of a share."""
     if share.number:
         return
+    reach = share.reach.astype(np.float64)
     for row, (first, second), matrix in part._matrices(share.player):
-        reach = share.reach.astype(np.float64)
         share.g[row] += reach[first] @ matrix @ reach[second]
 
 

@@ -134,7 +134,7 @@ class PayoffThreeHands(NamedTuple):
     @property
     def width(self) -> int:
         """Number of cards of a hand."""
-        return 1 if self.hand[0, 1] == self.cards[0] else 2
+        return 2 if (self.hand[:, 1] < self.cards[0]).any() else 1
 
     def _disjoint(self, first: slice, second: slice) -> np.ndarray:
         """Return whether two hands share no card, bool (first hands, second hands)."""
