@@ -168,7 +168,7 @@ def test_it_is_no_algorithm() -> None:
         ({"target": -1.0}, "target"),
         ({"seed": 1}, "no seed"),
         ({"precision": "single", "iters": 1}, "precision must be one of"),
-        ({"threads": -3, "iters": 1}, "threads must be a whole number from 1 to 1,024"),
+        ({"threads": -3, "iters": 1}, "threads must be 'auto' or a whole number from 1 to 1,024"),
     ],
 )
 def test_what_makes_no_sense_is_refused(given: Any, message: str) -> None:
