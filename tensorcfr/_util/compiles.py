@@ -64,8 +64,9 @@ class _Announcer(Compiles):
         """Log a message if one is due."""
         dispatcher = event.data["dispatcher"]
         if self.now == 0:
-            # The kernels of a user's own program are not announced.
-            if dispatcher.py_func.__module__.partition(".")[0] != __name__.partition(".")[0]:
+            # The kernels of a user's own program are not announced; they may have no module.
+            module = dispatcher.py_func.__module__ or ""
+            if module.partition(".")[0] != __name__.partition(".")[0]:
                 return
             self.began, self.kernel = time.monotonic(), dispatcher
         super().on_start(event)

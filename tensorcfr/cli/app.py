@@ -143,8 +143,7 @@ COMMANDS = {
         values.regrets,
     ),
     "Files": (exports.export,),
-    "Serve": (protocol_commands.upi, protocol_commands.mcp),
-    "Machine": (compile_command.compile,),
+    "Serve": (protocol_commands.upi, protocol_commands.mcp, compile_command.compile),
 }
 """Commands by purpose, in the order of the help."""
 for panel, commands in COMMANDS.items():

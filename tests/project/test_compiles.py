@@ -15,7 +15,7 @@ KIND = "example:compile"
 """Not the kind of numba's events, of which the package's own listener hears."""
 
 
-def dispatcher(module: str, name: str, cache_path: str | None) -> Any:
+def dispatcher(module: str | None, name: str, cache_path: str | None) -> Any:
     function = SimpleNamespace(__module__=module, __name__=name)
     return SimpleNamespace(py_func=function, _cache=SimpleNamespace(cache_path=cache_path))
 
@@ -31,8 +31,9 @@ def test_messages_after_a_second_of_compiling_and_then_every_five(
     other = dispatcher("mine", "mine", "/cache")
     data = {"dispatcher": kept}
     with event.install_listener(KIND, compiles._Announcer()):
-        with event.trigger_event(KIND, data={"dispatcher": other}):
-            now += 60
+        for program in (other, dispatcher(None, "mine", None)):
+            with event.trigger_event(KIND, data={"dispatcher": program}):
+                now += 60
         assert not caplog.messages
         with event.trigger_event(KIND, data=data):
             now += 2
