@@ -43,7 +43,7 @@ KUHN = compile_game("kuhn")
 def look_and_lock(game: CompiledGame) -> None:
     """The viewer's second solve, in the thread of the test."""
     session = Session(solve(game, "cfr-d", iters=0))
-    session._solve(Locks(game, {}), None, Running(1))
+    session._solve(game, Locks(game, {}), None, Running(1))
 
 
 def play(game: CompiledGame) -> None:

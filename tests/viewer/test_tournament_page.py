@@ -138,7 +138,7 @@ def test_the_form_reads_amounts_of_players() -> None:
         ({"payouts": "", "others": "90"}, "payouts must contain a prize"),
         ({"payouts": "50", "stacks": "1,2,3"}, "stacks must be"),
         ({"payouts": "50", "stacks": "many"}, "stacks 'many': 'many' is not a number"),
-        ({"stacks": "200,350"}, "stacks must be above 0"),
+        ({"stacks": "200,350"}, "stacks has 2 numbers; give the smaller one"),
         ({"payouts": {"1": 5}}, "payouts must be"),
         ({"utility": "max"}, "a spot has no 'utility'"),
     ],
