@@ -46,7 +46,8 @@ FINE_TARGET = 5e-6
 larger games, too."""
 
 THREADED = 100_000
-"""Sequences from which threads make an iteration faster than waiting for each other costs."""
+"""Sequences from which ``threads="auto"`` is more than one.  On two cores, an iteration of a turn
+takes 0.79 of the time with 106,000 sequences, and 0.61 with 1.25 million."""
 
 
 def resolve_algorithm(
