@@ -86,8 +86,8 @@ def shown(ends: tuple[Any, Any]) -> str:
     low, high = ends
     if low == high:
         return f"exactly {low}" if len(str(low)) < 30 else f"{float(low):.12g}, exactly known"
-    digits = next(d for d in range(15, 0, -1) if f"{float(low):.{d}g}" == f"{float(high):.{d}g}")
-    return f"{float(low):.{digits}g}"
+    rounded = [(f"{float(low):.{d}g}", f"{float(high):.{d}g}") for d in range(15, 0, -1)]
+    return next((a for a, b in rounded if a == b), f"from {float(low):.3g} to {float(high):.3g}")
 
 
 def main() -> None:

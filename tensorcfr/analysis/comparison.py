@@ -267,7 +267,7 @@ class Comparison:
             ("first", "second"), self.evaluations, self.locks, strict=True
         ):
             player_values = ", ".join(f"{value + 0.0:+.6g}" for value in evaluation.values)
-            locked = f", {len(locks):,} infosets locked" if locks else ""
+            locked = f", {locks.description}" if locks else ""
             lines.append(
                 f"  {which}: value {player_values}, "
                 f"exploitability {evaluation.exploitability:.6g}{locked}"

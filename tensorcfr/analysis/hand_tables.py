@@ -567,7 +567,7 @@ class SolvedSpot:
         player, own_reaches = layout.player, self._values.own_reaches(node)
         hands = np.flatnonzero(nodes.free(node, player))
         opponent_weight = nodes.opponent_weight(
-            node, player, nodes.weights_left(node, own_reaches)
+            node, player, nodes.others_left(node, player, own_reaches)
         )[hands]
         node_values = self._values.at(layout.numbers(hands))
         counterfactual_reach = (

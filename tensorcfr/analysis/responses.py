@@ -160,7 +160,7 @@ def robust_responses(
             policy, probabilities by label, or None for uniform strategies.
         method: ``"data-biased"`` or ``"restricted"``.
         weights: Degrees of trust in the model, from 0 to 1, in any order; 0 is added.
-        max_loss: Search for the largest weight whose response risks at most this; see
+        max_loss: Largest risk of the chosen response; weights are searched for it.  See
             :attr:`RobustResponses.risk` and :attr:`RobustResponses.chosen`.  It is a number in the
             game's own unit, or a text such as ``"1%"`` of the pot.  The search halves the range
             between the weights above and below 8 times, and its responses are returned, too.

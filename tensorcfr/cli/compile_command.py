@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -36,12 +37,16 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 
 def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command of this program in a folder; it reads an end of input at once."""
+    environment = dict(os.environ)
+    if cache := environment.get("NUMBA_CACHE_DIR"):
+        environment["NUMBA_CACHE_DIR"] = os.path.abspath(cache)
     return subprocess.run(
         [sys.executable, "-m", "tensorcfr.cli", *shlex.split(command)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         cwd=folder,
+        env=environment,
     )
 
 
@@ -56,9 +61,9 @@ def compile(
 ) -> None:
     """Compile the kernels of features in advance, for images of containers and for servers.
 
-    One feature per core is compiled at a time. Kernels are stored in the package's __pycache__ if
-    it can be written, or else in the folder that NUMBA_CACHE_DIR names. Programs that read them
-    need the same processor, package and versions.
+    One feature per core is compiled at a time. Kernels are stored in the folder that
+    NUMBA_CACHE_DIR names, or else in the package's __pycache__ if it can be written, or in the
+    user's cache. Programs that read them need the same processor, package and versions.
     """
     chosen = list(dict.fromkeys(features or FEATURES))
     if unknown := [feature for feature in chosen if feature not in FEATURES]:
@@ -72,7 +77,8 @@ def compile(
                 place.mkdir()
                 done = _run(command, place)
                 if done.returncode:
-                    return feature, 0.0, done.stderr.strip().rpartition("\n")[2]
+                    problem = done.stderr.strip().rpartition("\n")[2]
+                    return feature, 0.0, problem or f"exit status {done.returncode}"
             return feature, time.monotonic() - began, ""
 
         with ThreadPoolExecutor(available_cores()) as pool:

@@ -278,7 +278,7 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
     for which, evaluation, locks in zip(
         ("first", "second"), compared.evaluations, compared.locks, strict=True
     ):
-        which += f", {len(locks):,} infosets locked" if locks else ""
+        which += f", {locks.description}" if locks else ""
         player_values = [_value(game, value, "+.6g") for value in evaluation.values]
         value_table.add_row(which, *player_values, _value(game, evaluation.exploitability, ".6g"))
     _print(console, value_table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,11 @@ import typer
 from ..analysis.responses import robust_responses
 from ..compilers import compile_game
 from ..formats import save_policy
+from ..formats.policies import FORMATS, read_json
+from ..model.layout import Layout
+from ..model.sequence_table import find_format
 from ..solvers.solution import Solution
+from ..solvers.solver_arguments import AUTO
 from . import argument_parsers, report
 from .console import errors_in_one_line, plain_console
 from .json_output import Json, print_json
@@ -67,7 +70,7 @@ def respond(
     iters: argument_parsers.Iterations = None,
     target: argument_parsers.Target = None,
     time_limit: argument_parsers.TimeLimit = None,
-    threads: argument_parsers.Threads = 1,
+    threads: argument_parsers.Threads = AUTO,
     memory_limit: argument_parsers.MemoryLimit = None,
     output: Annotated[
         Path | None,
@@ -88,16 +91,21 @@ def respond(
     if model is None and counts is None:
         raise ValueError("give the file of a model, or --counts")
     argument_parsers.check_target("--output", output)
+    if output is not None:
+        find_format(output, None, FORMATS)
     limit = argument_parsers.read_memory_limit(memory_limit)
     if source.endswith(".npz"):
         game = Solution.load(source, registered=False, memory_limit=limit).game
     else:
         game = compile_game(source, memory_limit=limit)
     options: dict[str, Any] = {"iters": iters, "target": target, "time_limit": time_limit}
-    options |= {"threads": threads if threads != 1 else None, "memory_limit": limit}
+    is_flat = game.layout != Layout.CHUNKS
+    # Linear programs take neither; the limit has applied to the game.
+    if not (is_flat and algorithm in (None, "lp") and set(options.values()) == {None}):
+        options |= {"threads": threads, "memory_limit": limit}
     responses = robust_responses(
         game,
-        None if counts is None else json.loads(counts.read_text("utf-8")),
+        None if counts is None else read_json(counts),
         player,
         model=None if model is None else str(model),
         method=method,

@@ -95,6 +95,8 @@ def sweep(options: SweepOptions) -> None:
 
     Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command continues the sweep.
     """
+    if options.x and not options.plot:
+        raise ValueError("--x needs --plot")
     argument_parsers.check_plot("--plot", options.plot, options.x or ())
     if options.cluster:
         quiet("distributed")

@@ -843,6 +843,8 @@ def check(certificate: Any) -> Intervals:
     try:
         proven = prove(**certificate)
         claims = {key: [*map(number_of, ends)] for key, ends in certificate["claims"].items()}
+    except RecursionError:
+        raise CertificateError("the game is too deep for this program") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CertificateError(f"the certificate is damaged: {error!r}") from error
     for key, (low, high) in claims.items():

@@ -281,11 +281,20 @@ def _read_csv(game: CompiledGame, path: Path) -> Policy:
             raise ValueError(f"cannot read {path}: {error}") from error
 
 
-def _read_json(game: CompiledGame, path: Path) -> Policy:
+def read_json(path: Path) -> Any:
+    """Read a JSON file in which no object has a key twice.
+
+    Raises:
+        ValueError: The file cannot be read; names it.
+    """
     try:
-        content = json.loads(path.read_bytes(), object_pairs_hook=_distinct_keys)
+        return json.loads(path.read_bytes(), object_pairs_hook=_distinct_keys)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"cannot read {path}: {error}") from error
+
+
+def _read_json(game: CompiledGame, path: Path) -> Policy:
+    content = read_json(path)
     if not isinstance(content, dict):
         raise ValueError(
             f"{path}: expected infosets with their actions, found {type(content).__name__}"

@@ -45,6 +45,9 @@ class PlayerModel(NamedTuple):
             and np.array_equal(self.numbers, compared.numbers)
         )
 
+    def __ne__(self, compared: object) -> bool:
+        return not self == compared
+
     @property
     def description(self) -> str:
         """Short text: ``"player 1 plays a model with probability 0.5"``."""

@@ -136,6 +136,11 @@ class PayoffThreeHands(NamedTuple):
         """Number of cards of a hand."""
         return 2 if (self.hand[:, 1] < self.cards[0]).any() else 1
 
+    @property
+    def codes(self) -> np.ndarray:
+        """Number that identifies the cards of each hand, int64 (hands,)."""
+        return np.sort(self.hand, axis=1) @ np.array([1, int(self.cards[0]) + 1])
+
     def _disjoint(self, first: slice, second: slice) -> np.ndarray:
         """Return whether two hands share no card, bool (first hands, second hands)."""
         cards = self.hand[:, : self.width]
@@ -201,6 +206,10 @@ def check_hands(part: PayoffThreeHands, reader: FormReader) -> None:
         fail(f"hand {hand} has the cards {part.hand[hand].tolist()}")
     if (hand := first_true(~(np.isfinite(part.weight) & (part.weight > 0)))) is not None:
         fail(f"hand {hand} has weight {part.weight[hand]}")
+    for player in range(PLAYERS):
+        codes = part.codes[part.of_player(player)]
+        if len(np.unique(codes)) != len(codes):
+            fail(f"player {player} has a hand twice")
     for player, with_cards in enumerate(part.with_cards):
         hands = part.hand[part.of_player(player)]
         expected = np.full(with_cards.shape, len(hands))
@@ -246,6 +255,10 @@ def check_boards(part: PayoffThreeHands, reader: FormReader) -> None:
         falls = np.any(np.diff(np.take_along_axis(level, order, axis=1)) < 0, axis=1)
         if (board := first_true(falls)) is not None:
             fail(f"the order of player {player} on board {board} is not by level")
+    _, first, same = np.unique(part.codes, return_index=True, return_inverse=True)
+    unequal = np.any(part.level[:, :-1] != part.level[:, first[same]], axis=1)
+    if (board := first_true(unequal)) is not None:
+        fail(f"hands with the same cards have different levels on board {board}")
 
 
 def check_groups(part: PayoffThreeHands, reader: FormReader) -> None:

@@ -115,7 +115,8 @@ class Tools:
             solution: Name that solve_spot returned.
         """
         solved, spot = self._of(solution)
-        evaluation, pot = solved.evaluation, float(getattr(spot.rules, "pot_value", math.nan))
+        rules: Any = spot.rules
+        evaluation, pot = solved.evaluation, rules.pot_value
         return {
             "game": solved.game.name,
             **_quality(solved),
@@ -171,11 +172,14 @@ class Tools:
 
     def _of(self, name: str) -> tuple[Solution, SolvedSpot]:
         """Return a solution and its lookups."""
-        if name not in self.solutions:
-            known = ", ".join(self.solutions) or "none yet"
-            raise ValueError(f"there is no solution {brief(name)}; there are: {known}")
-        self.solutions.move_to_end(name)
-        return self.solutions[name]
+        try:
+            # Another call may drop the solution at any time.
+            solution = self.solutions[name]
+            self.solutions.move_to_end(name)
+        except KeyError:
+            known = ", ".join([*self.solutions]) or "none yet"
+            raise ValueError(f"there is no solution {brief(name)}; there are: {known}") from None
+        return solution
 
 
 def mcp_server(limits: Limits | None = None) -> Any:
@@ -196,7 +200,10 @@ def mcp_server(limits: Limits | None = None) -> Any:
     )
     tools = Tools(limits or Limits())
     listed: tuple[Callable[..., dict[str, Any]], ...] = (
-        *(tools.solve_spot, tools.show_line, tools.exploitability, tools.icm),
+        tools.solve_spot,
+        tools.show_line,
+        tools.exploitability,
+        tools.icm,
     )
     tool_error = needs("mcp.server.mcpserver.exceptions", "mcp").ToolError
     for tool in listed:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .._util.argument_checks import brief
+from .._util.hardware import available_cores
 from .._util.version import __version__
 from ..analysis import SolvedSpot
 from ..compilers import compile_game
@@ -235,9 +236,8 @@ class UpiSession:
 
     def load_tree(self, name: str, *kind: str) -> None:
         """Read the tree and the solution in a file that ``dump_tree`` wrote."""
-        self.solved = None
         solved = _Solved(_load(name))
-        self.solved, self.tree = solved, solved.tree
+        self.solved, self.tree = solved, solved.tree  # A bad file leaves the old tree.
 
     def dump_tree(self, name: str, *kind: str) -> None:
         """Write the tree and its solution to a file; always the whole solution."""
@@ -310,7 +310,7 @@ class UpiSession:
 
     def set_threads(self, count: str) -> None:
         """Set the threads of the solver, at most one per core; 0 for all cores."""
-        threads, cores = int(amount_of(count, "set_threads")), os.cpu_count() or 1
+        threads, cores = _count(count, "set_threads"), available_cores()
         self.threads = min(threads or cores, cores)
 
     def set_accuracy(self, number: str, unit: str = "chips") -> None:
@@ -322,7 +322,7 @@ class UpiSession:
 
     def set_info_freq(self, steps: str) -> None:
         """Set the iterations between two reports of the running solver; 0 for no reports."""
-        self.every = int(amount_of(steps, "set_info_freq"))
+        self.every = _count(steps, "set_info_freq")
 
     def accept(self, *words: str) -> None:
         """Accept a setting that has no effect here."""
@@ -334,9 +334,8 @@ class UpiSession:
             amount = amount_of(number, "go")
             if unit not in ("seconds", "steps") or not amount:
                 raise ValueError("go takes a number of seconds or steps above 0")
-            limits = {"iters": int(amount)} if unit == "steps" else {"time_limit": float(amount)}
-            if unit == "steps" and not limits["iters"]:
-                raise ValueError("go takes a whole number of steps")
+            is_steps = unit == "steps"
+            limits = {"iters": _count(number, "go")} if is_steps else {"time_limit": float(amount)}
         target = None
         if self.accuracy is not None:
             accuracy, is_share = self.accuracy
@@ -577,6 +576,14 @@ def _info(info: Mapping[str, str]) -> list[str]:
 def _numbers(numbers: np.ndarray) -> str:
     """Format numbers, separated by spaces."""
     return " ".join(f"{number:.9g}" for number in numbers.tolist())
+
+
+def _count(word: str, what: str) -> int:
+    """Read a whole number."""
+    amount = amount_of(word, what)
+    if amount % 1:
+        raise ValueError(f"{what} takes a whole number, not {brief(word)}")
+    return int(amount)
 
 
 def _load(name: str) -> Solution:

@@ -92,7 +92,7 @@ class Session:
         """Return the values of a solution in the session's game."""
         values = self.nodes.values_of(restate(solution, self.game))
         if solution.game.digest != self.game.digest:
-            units = [nodes_of(game).facts["unit"] for game in (solution.game, self.game)]
+            units = [nodes.facts["unit"] for nodes in (nodes_of(solution.game), self.nodes)]
             values.solved_for = units[0] if units[0] != units[1] else "other utilities"
         return values
 

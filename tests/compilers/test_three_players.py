@@ -12,10 +12,21 @@ from support.card_games import LimitOfThree, ThreeRandom, kuhn_of_three, leduc_o
 from support.layouts import same_strategies
 from support.tiers import tiered
 from support.variants import VARIANTS
-from tensorcfr import Fold, GameError, Policy, Showdown, SidePots, Solver, compile_game, evaluate
+from tensorcfr import (
+    Fold,
+    GameError,
+    Policy,
+    Showdown,
+    SidePots,
+    Solver,
+    compile_game,
+    evaluate,
+    solve,
+)
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.games.tournaments import tournament
+from tensorcfr.model.same_numbers import have_same_numbers
 
 SHAPES: dict[str, dict[str, Any]] = {
     "one card": {"cards": 7, "width": 1, "rounds": 0, "public": 0},
@@ -124,12 +135,21 @@ SPOT: dict[str, Any] = {
 }
 
 
+def test_a_third_range_with_other_weights_is_another_game() -> None:
+    """A solution of one game is not restated in the other."""
+    ranges = (*SPOT["ranges"][:2], f"{SPOT['ranges'][2].partition(',')[0]}:0.5")
+    first = compile_game("holdem", **SPOT | {"ranges": (*ranges[:2], ranges[2].partition(":")[0])})
+    second = compile_game("holdem", **SPOT | {"ranges": ranges})
+    assert have_same_numbers(first, first)
+    assert not have_same_numbers(first, second)
+
+
 @pytest.mark.compiled
 def test_a_real_river_equals_sums_over_triples() -> None:
-    """The payoffs of every terminal under random strategies, from the cards alone."""
+    """The payoffs of every terminal under strategies that differ by hand, from the cards alone."""
     rules = Holdem(**SPOT)
     game = compile_game(rules)
-    policy = Policy.random(game, seed=1) if hasattr(Policy, "random") else Policy.uniform(game)
+    policy = solve(game, "cfr", iters=3, precision="float64").policy
     hands = [np.asarray(of_player) for of_player in rules.hands]
     strength = [rules.strength(rules.board, of_player) for of_player in hands]
     triples = [

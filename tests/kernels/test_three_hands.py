@@ -156,6 +156,8 @@ SPOILT = [
     ("D4", "level", (0, 2), -2, "a hand on board 0 has a level below -1"),
     ("D4", "order", (1, 0), 1, "the order of player 0 on board 1 has not every hand once"),
     ("D4", "level", (0, 5), 99, "the order of player 0 on board 0 is not by level"),
+    ("D2", "hand", 1, [0, 1], "player 0 has a hand twice"),
+    ("D4", "level", (0, slice(36, 56)), 99, "hands with the same cards have different levels"),
     ("D5", "group", (2, 0), 9, "group 2 has terminals 9"),
     ("D5", "group", (2, 1), 2, "group 2 has board 2"),
     ("D5", "sequence", (1, 0, 0), 0, "terminal 0 of group 0 ends sequence 0 of player 1"),

@@ -205,7 +205,8 @@ class CardNodes(PublicNodes):
 
     def numbering(self) -> list[Any]:  # noqa: D102
         betting = self.betting._replace(amounts=np.empty(0))
-        weights = [self.rules.weights_on(player, self.cards(0)) for player in range(2)]
+        players = range(self.rules.n_players)
+        weights = [self.rules.weights_on(player, self.cards(0)) for player in players]
         places = self.board_begin, self.node_place, self.node_stride
         chunks = list(self.chunks.items()), self.chunk_sequence_offset
         return [betting, weights, self.boards, self.symmetry, *places, *chunks]
@@ -350,13 +351,17 @@ class CardNodes(PublicNodes):
     def counterfactual_reach(  # noqa: D102
         self, node: int, player: int, own_reach: Sequence[np.ndarray]
     ) -> np.ndarray:
-        disjoint = self.opponent_weight(node, player, self.weights_left(node, own_reach))
+        disjoint = self.opponent_weight(node, player, self.others_left(node, player, own_reach))
         return self.remaining_weight(node, player, self._unit_reach) * disjoint * self.share(node)
 
-    def weights_left(self, node: int, own_reaches: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return :meth:`remaining_weight` for each player."""
-        players = range(self.rules.n_players)
-        return [self.remaining_weight(node, player, own_reaches) for player in players]
+    def others_left(
+        self, node: int, player: int, own_reaches: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        """Return :meth:`remaining_weight` for each other player; the own reaches are unchanged."""
+        return [
+            own_reaches[p] if p == player else self.remaining_weight(node, p, own_reaches)
+            for p in range(self.rules.n_players)
+        ]
 
     def opponent_weight(self, node: int, player: int, left: Sequence[np.ndarray]) -> np.ndarray:
         """Sum the weights of the disjoint hands of the other players, for every hand of a player.
@@ -425,11 +430,12 @@ class CardNodes(PublicNodes):
     def payoffs(self, node: int, player: int, own_reach: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
         rules, (betting_node, _), opponent = self.rules, self.at(node), 1 - player
         if rules.n_players > 2:
-            raise ValueError(f"{self.name_of_game}: payoffs of single lines need two players")
-        left = self.weights_left(node, own_reach)
+            players = f"{self.name_of_game} has {rules.n_players} players"
+            raise ValueError(f"{players}; payoffs of single lines need two")
         win, tie, lose = self.betting.amounts[betting_node, :: 1 - 2 * player, player].tolist()
         if self.betting.kind[betting_node] == FOLD:
             own_weight = self.remaining_weight(node, player, self._unit_reach)
+            left = self.others_left(node, player, own_reach)
             opponent_weight = self._disjoint_weight(node, player, left)
             return win * own_weight * opponent_weight * self.share(node)
         if self.betting.kind[betting_node] == RUNOUT:
@@ -443,7 +449,8 @@ class CardNodes(PublicNodes):
             ]
             return weighted
         board = self.cards(node)
-        beaten, tied, lost = compared(rules, board, player, left[opponent])
+        left_weight = self.remaining_weight(node, opponent, own_reach)
+        beaten, tied, lost = compared(rules, board, player, left_weight)
         per_hand: np.ndarray = rules.weights_on(player, board) * (
             win * beaten + tie * tied + lose * lost
         )

@@ -31,9 +31,6 @@ class ThreeHandPayoffs:
         last: Each player's last action before every node.
     """
 
-    by_pairs = False
-    """False, because no payoffs are computed for each combination of hands."""
-
     def __init__(
         self,
         rules: CardGame,

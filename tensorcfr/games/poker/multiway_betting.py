@@ -188,7 +188,7 @@ class MultiwayBetting(SizedBetting):
         return min(self._left(state, state.player), max(others))
 
     def _may_raise(self, state: MultiwayState) -> bool:  # type: ignore[override]
-        """Return whether the betting is open to a raise, and another player can answer it."""
+        """Return whether the betting is open to a raise of the acting player."""
         return state.may_raise[state.player]
 
     def _pot(self, state: MultiwayState, current_bet: int) -> int:  # type: ignore[override]
