@@ -213,7 +213,7 @@ def test_blocks_have_what_is_needed(record: Sampling) -> None:
 @pytest.mark.slow
 def test_bluff_with_two_dice_each() -> None:
     """22 million infosets, a billion histories; in the memory that was said."""
-    game = compile_game("bluff", dice=(2, 2))
+    game = compile_game("bluff", dice=(2, 2)).flat()
     assert game.n_histories > 900_000_000
     needed = bytes_needed(game, EXTERNAL_SAMPLING)
     assert needed < 2.5 * 2**30
