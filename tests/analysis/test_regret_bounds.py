@@ -131,7 +131,9 @@ def test_the_bounds_hold(name: str, record: Any) -> None:
         check_theorems(game, point)
 
 
-def test_overall_regret_is_below_the_sum_of_the_infosets_for_any_algorithm() -> None:
+def test_overall_regret_is_below_the_sum_of_the_infosets_for_any_algorithm(
+    interpreted: None,
+) -> None:
     """Theorem 3 is about sequences of strategies, not about regret matching."""
     game = compile_game("kuhn")
     for algorithm in ("hedge", "pcfr+", "external_sampling"):
@@ -144,7 +146,7 @@ def test_overall_regret_is_below_the_sum_of_the_infosets_for_any_algorithm() -> 
 
 @pytest.mark.parametrize("record", ["cfr", SIMULTANEOUS, "cfr+"], ids=str)
 @pytest.mark.parametrize("name", GAMES)
-def test_the_bounds_hold_with_locks(name: str, record: Any) -> None:
+def test_the_bounds_hold_with_locks(name: str, record: Any, interpreted: None) -> None:
     game = compile_game(GAMES[name])
     locks = random_locks(game, 5)
     assert locks

@@ -99,7 +99,7 @@ def test_strategies_in_a_game_with_other_utilities(pair: Any) -> None:
 
 
 @pytest.mark.parametrize("cut", [False, "auto"])
-def test_locks_stay(cut: Any) -> None:
+def test_locks_stay(cut: Any, interpreted: None) -> None:
     river = TURN | {"board": "Td9d6hQdQs", "bets": "a"}
     game, raked = (compile_game("holdem", **river, rake=rake, cut=cut) for rake in (0.0, 0.1))
     locks = {next(iter(game.labels_of(0))): {"allin": 1}}

@@ -346,6 +346,7 @@ def test_a_river_against_a_linear_program() -> None:
     assert found.exploitability < 1e-3
 
 
+@pytest.mark.full
 def test_suits_that_are_alike_are_solved_once() -> None:
     """On a board of one suit the other three are alike."""
     spot = {"pot": 10, "stacks": 10, "bets": "pot", "ranges": ("AKQJ,AA$ds", "KK$ds")}

@@ -413,7 +413,10 @@ def assert_same_solution(found: Solution, expected: Solution) -> None:
 
 
 @pytest.mark.parametrize("rake", [0.0, 0.05])
-@pytest.mark.parametrize("spot", [RIVER, TURN], ids=["river", "turn"])
+@pytest.mark.parametrize(
+    "spot",
+    [pytest.param(RIVER, id="river"), pytest.param(TURN, id="turn", marks=pytest.mark.full)],
+)
 def test_a_spot_equals_the_flat_game_with_the_same_utilities(
     spot: dict[str, Any], rake: float
 ) -> None:
@@ -592,12 +595,14 @@ def test_a_function_of_stacks() -> None:
 
 def test_files(tmp_path: Path) -> None:
     game = compile_game("holdem", **RIVER, **BUBBLE, bounties=(8, 5, 3, 2))
-    solution = solve(game, **EXACT)
+    solution = solve(game, iters=20)
     solution.save(tmp_path / "bubble.npz")
     loaded = Solution.load(tmp_path / "bubble.npz")
     assert loaded.game.digest == game.digest
     assert loaded.value == solution.value
-    assert evaluate(loaded.game, loaded.policy).gains == pytest.approx(solution.evaluation.gains)
+    assert evaluate(loaded.game, loaded.policy).gains == pytest.approx(
+        solution.evaluation.gains, rel=1e-4
+    )
     # Other prizes are another game.
     other = compile_game("holdem", **RIVER, payouts=(50, 31, 20), others=(90, 120))
     assert other.digest != game.digest
@@ -667,7 +672,7 @@ def test_the_default_algorithm_does_not_stall() -> None:
     assert solution.exploitability < to_game_unit("target", "0.02% of the pot", game)
 
 
-def test_guarantee_and_gains() -> None:
+def test_guarantee_and_gains(interpreted: None) -> None:
     game = compile_game("holdem", **RIVER, **BUBBLE)
     solution = solve(game, ALGORITHMS["cfr"](alternating=False), iters=50)
     assert "joint" in solution.guarantee

@@ -88,7 +88,8 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
 
 
 @pytest.mark.parametrize(
-    "door", tiered(DOORS, DOORS.keys() - {"tensorcfr view", "solve in 16 bits", "resolve"})
+    "door",
+    tiered(DOORS, DOORS.keys() - {"tensorcfr view", "viewer", "solve in 16 bits", "resolve"}),
 )
 def test_every_door_runs_the_same_on_a_spot(
     door: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interpreted: None
@@ -121,7 +122,7 @@ def test_other_games() -> None:
     assert Solver(compile_game("kuhn", cut=1), precision="int16").algorithm == CFR_PLUS
 
 
-def test_what_is_named_runs() -> None:
+def test_what_is_named_runs(interpreted: None) -> None:
     spot = compile_game(SPOT)
     assert solve(spot, "cfr+", iters=1).algorithm == CFR_PLUS
     assert choose(spot, target=1e-9) == ON_SPOTS

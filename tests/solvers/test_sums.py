@@ -70,6 +70,7 @@ def test_the_natural_way_to_index_a_state_is_another_infoset() -> None:
     assert list(solution.sums["Js"].regret.values()) != pytest.approx(wrong.tolist())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("precision", ["float32", "int16"])
 def test_sums_in_other_precisions(precision: str) -> None:
     """Sums here are below 10, and a scale of 16 bits has 32,767 parts."""

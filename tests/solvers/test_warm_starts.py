@@ -225,7 +225,7 @@ def test_saved_after_a_start_from_another_game(to: dict[str, Any], tmp_path: Any
         assert again.exploitability == solution.exploitability
 
 
-def test_with_locks() -> None:
+def test_with_locks(interpreted: None) -> None:
     game = compile_game("kuhn")
     locks = {"J": {"bet": 1.0}, "K": {"bet": 0.25}}
     for given in (random_policy(game), solve(game, iters=100)):
@@ -243,7 +243,7 @@ def test_values_are_those_of_strategies_that_play_the_locks() -> None:
     np.testing.assert_array_equal(one.regret, other.regret)
 
 
-def test_single_precision() -> None:
+def test_single_precision(interpreted: None) -> None:
     game = compile_game("kuhn")
     begun = solve(game, iters=100, precision="float32")
     for precision in ("float32", "float64"):

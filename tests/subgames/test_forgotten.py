@@ -153,18 +153,18 @@ def test_a_file_is_small_and_reads_as_what_was_saved(tmp_path: Path) -> None:
     assert sum(exact[1].raised) < sum(exact[0].raised) / 4
 
 
-def test_refusals() -> None:
+def test_refusals(interpreted: None) -> None:
     small = forgotten("one card")
     with pytest.raises(ValueError, match="cannot be resumed"):
         solve(small.game, start=small, iters=1)
     with pytest.raises(ValueError, match="no chunks to forget"):
         forget_subgames(solve(compile_game("kuhn"), "cfr", iters=1))
     with pytest.raises(ValueError, match="must store only regrets"):
-        forget_subgames(solve(small.game, "paced-cfr+", iters=1))
+        forget_subgames(solve(small.game, "paced-cfr+", iters=0))
     label = next(iter(small.policy))
     action = next(iter(small.policy[label]))
     with pytest.raises(ValueError, match="with locks"):
-        forget_subgames(solve(small.game, CFR_PLUS, iters=1, locks={label: {action: 1.0}}))
+        forget_subgames(solve(small.game, CFR_PLUS, iters=0, locks={label: {action: 1.0}}))
     twice = compile_game("holdem", **TURN | {"board": "Td9d6h", "bets": "a"}, cut=1)
     with pytest.raises(ValueError, match="compile it with one cut"):
-        forget_subgames(solve(twice, iters=1))
+        forget_subgames(solve(twice, iters=0))
