@@ -9,6 +9,7 @@ import numpy as np
 
 from .._util.argument_checks import Kind, checked
 from ..evaluation import evaluate
+from ..evaluation.player_models import locks_of_model
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import Compiled
 from ..model.locks import Locks
@@ -31,6 +32,14 @@ def policy_in(game: CompiledGame, policy: Policy) -> Policy:
     return Policy(game, np.array(policy.probabilities))
 
 
+def _locks_in(game: CompiledGame, locks: Locks) -> Locks:
+    """Return locks as those of a game with the same infosets, to which a model must apply."""
+    if locks.model is None:
+        return Locks(game, locks)
+    model = locks.model
+    return locks_of_model(game, model.numbers, model.player, model.method, model.weight)
+
+
 @checked()
 def restate(
     solution: Annotated[Solution, Kind((Solution,), "a solution")], game: Compiled
@@ -46,12 +55,13 @@ def restate(
         game: A game with the same infosets and actions.
 
     Raises:
-        ValueError: The infosets or actions differ; names both games.
+        ValueError: The infosets or actions differ; names both games.  Or the solution responds to
+            a model, and the utilities of ``game`` do not have a constant sum.
     """
     if solution.game.digest == game.digest:
         return solution
     policy = policy_in(game, solution.policy)
-    locks = None if solution.locks is None else Locks(game, solution.locks)
+    locks = None if solution.locks is None else _locks_in(game, solution.locks)
     return replace(
         solution,
         game=game,

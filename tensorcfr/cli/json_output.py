@@ -53,7 +53,7 @@ def of_evaluation(game: CompiledGame, evaluation: Evaluation) -> dict[str, Any]:
 
 def of_solution(solution: Solution) -> dict[str, Any]:
     """Return all figures of a solution, without its strategy."""
-    best = solution.best
+    best, model = solution.best, solution.locks and solution.locks.model
     return {
         "game": of_game(solution.game),
         "algorithm": str(solution.algorithm),
@@ -70,6 +70,8 @@ def of_solution(solution: Solution) -> dict[str, Any]:
             "exploitability": best.exploitability,
         },
         "locks": {label: dict(lock) for label, lock in (solution.locks or {}).items()},
+        "model": model
+        and {"player": model.player, "method": model.method, "weight": model.weight},
         "trace": [asdict(point) for point in solution.trace],
     }
 

@@ -94,7 +94,8 @@ class Locks(Mapping[str, dict[str, float]]):
         if isinstance(given, Locks) and given.model is not None:
             if given.game.digest != game.digest:
                 raise ValueError(
-                    f"the model is for {given.game.name}, whose infosets differ from {game.name}"
+                    f"the model is for another game than {game.name}, {given.game.name}: their "
+                    "infosets or utilities differ; model_locks makes one for each game"
                 )
             self.model = given.model
         self._rows: dict[str, np.ndarray] = {}

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tensorcfr import Solution, compile_game, evaluate, solve
-from tensorcfr.analysis import SolvedSpot, restate, table_change
+from tensorcfr.analysis import SolvedSpot, model_locks, restate, table_change
+from tensorcfr.cli.json_output import of_solution
 from tensorcfr.games.holdem import grid_label, grid_place
 
 TURN: dict[str, Any] = {
@@ -110,3 +111,19 @@ def test_locks_stay(cut: Any, interpreted: None) -> None:
         evaluate(raked, restated.policy, locks=restated.locks).gains
     )
     assert sum(restated.value) < -1.0
+
+
+def test_a_model_stays(interpreted: None) -> None:
+    """A response to a model has the values of the other game against that model; a rake refuses
+    it."""
+    river = TURN | {"board": "Td9d6hQdQs", "bets": "a"}
+    game = compile_game("holdem", **river)
+    other = compile_game("holdem", **river | {"stacks": 160})
+    response = solve(game, "cfr+", iters=5, locks=model_locks(game, None, 1, 0.25))
+    restated, model = restate(response, other), model_locks(other, None, 1, 0.25)
+    assert restated.locks == model
+    assert restated.value == evaluate(other, restated.policy, locks=model).values
+    assert restated.value != pytest.approx(response.value, abs=1e-3)
+    assert of_solution(restated)["model"] == {"player": 1, "method": "restricted", "weight": 0.25}
+    with pytest.raises(ValueError, match="a response to a model needs a constant sum"):
+        restate(response, compile_game("holdem", **river, rake=0.05))

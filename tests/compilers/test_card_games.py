@@ -76,7 +76,6 @@ SLOW = pytest.mark.slow
             "one card, no board",
             "two cards, turn",
             "two cards at once",
-            "dead cards",
             "weights that vary",
             "twelve cards",
             "three cards",

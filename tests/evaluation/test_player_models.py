@@ -248,7 +248,7 @@ def test_refusals() -> None:
         regrets(game, checkpoints=[1], locks=locks)
     with pytest.raises(ValueError, match="external_sampling takes no locks"):
         solve(game, "external_sampling", iters=1, locks=locks)
-    with pytest.raises(ValueError, match="the model is for kuhn, whose infosets differ from leduc"):
+    with pytest.raises(ValueError, match="the model is for another game than leduc, kuhn"):
         solve(compile_game("leduc"), iters=1, locks=locks)
     cut = compile_game("leduc", cut=1)
     biased = model_locks(cut, None, 1, 0.5, method="data-biased")
