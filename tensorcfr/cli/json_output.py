@@ -70,8 +70,7 @@ def of_solution(solution: Solution) -> dict[str, Any]:
             "exploitability": best.exploitability,
         },
         "locks": {label: dict(lock) for label, lock in (solution.locks or {}).items()},
-        "model": model
-        and {"player": model.player, "method": model.method, "weight": model.weight},
+        "model": model and {"player": model.player, "method": model.method, "weight": model.weight},
         "trace": [asdict(point) for point in solution.trace],
     }
 
