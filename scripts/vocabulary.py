@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ PYTHON = {"lock": "locks", "game": "games"}
 """Arguments that a command takes one by one."""
 
 
+@cache
 def commands() -> dict[str, dict[str, Any]]:
     """The options of all commands, by their keys; without old names of commands."""
     group: Any = get_command(app)
@@ -54,6 +56,7 @@ def commands() -> dict[str, dict[str, Any]]:
     return {name: options_of(command) for name, command in shown.items()}
 
 
+@cache
 def words() -> dict[str, dict[str, Any]]:
     """Where each word is said that both Python and a command say: the Python functions, the
     commands, and the options."""

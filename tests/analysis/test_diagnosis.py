@@ -34,7 +34,13 @@ def name_of(wrong: WrongProgram) -> str:
 
 @pytest.mark.parametrize(
     "wrong",
-    [pytest.param(w, marks=pytest.mark.full if w.game else (), id=name_of(w)) for w in WRONG],
+    [
+        # Leduc takes two seconds, and its mistakes are those of Kuhn.
+        pytest.param(
+            w, marks=pytest.mark.full if w.game or w.program == "leduc" else (), id=name_of(w)
+        )
+        for w in WRONG
+    ],
 )
 def test_a_wrong_program_is_named(wrong: WrongProgram) -> None:
     game = flat(wrong.game or GAMES[wrong.program])
