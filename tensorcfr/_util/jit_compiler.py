@@ -15,10 +15,15 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.errors import NumbaTypeError
 from numba.core.targetconfig import ConfigStack
-from numba.core.typed_passes import NativeLowering, NoPythonSupportedFeatureValidation
+from numba.core.typed_passes import (
+    NativeLowering,
+    NoPythonSupportedFeatureValidation,
+    NopythonTypeInference,
+)
 from numba.core.untyped_passes import IRProcessing
 
 from .jit_lowering import LowerKernel
+from .jit_operators import remembered_operators
 
 LENDERS: set[Any] = set()
 """Pieces that return borrowed arrays."""
@@ -60,6 +65,18 @@ BORROWED = frozenset(
     {"build_tuple", "cast", "exhaust_iter", "getattr", "getitem", "phi", "static_getitem"}
 )
 """Operations that create no array, but pass on an array with another owner."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InferKernel(NopythonTypeInference):
+    """Numba's type inference, for a kernel or a piece of one."""
+
+    _name = "infer_kernel"
+
+    def run_pass(self, state: Any) -> bool:
+        """Infer the types; return True, as numba does."""
+        with remembered_operators():
+            return bool(super().run_pass(state))
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -213,14 +230,12 @@ class KernelCompiler(Compiler):
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's pipelines, extended by the passes of this module."""
+        replaced = {NativeLowering: LowerKernel, NopythonTypeInference: _InferKernel}
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.add_pass_after(_AskAlike, IRProcessing)
             pipeline.add_pass_after(_CountNoReferences, NoPythonSupportedFeatureValidation)
-            pipeline.passes = [
-                (LowerKernel, *rest) if step is NativeLowering else (step, *rest)
-                for step, *rest in pipeline.passes
-            ]
+            pipeline.passes = [(replaced.get(step, step), *rest) for step, *rest in pipeline.passes]
             pipeline.finalize()
         return pipelines
 

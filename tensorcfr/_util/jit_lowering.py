@@ -20,6 +20,8 @@ from numba.core.datamodel.packer import ArgPacker
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
+from .jit_operators import remembered_operators
+
 
 class _AsOneValue:
     """Calling convention of an argument that is passed as one LLVM value."""
@@ -161,4 +163,5 @@ class LowerKernel(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         """Lower the code with the target of this module; return whether the code changed."""
         state.targetctx = target_of(state.targetctx)
-        return bool(super().run_pass(state))
+        with remembered_operators():
+            return bool(super().run_pass(state))
