@@ -9,6 +9,7 @@ from .game_sources import resolve_rules
 from .nfg import read_nfg, save_nfg
 from .openspiel_policies import (
     from_openspiel,
+    openspiel_bot,
     policy_to_openspiel,
     policy_to_pyspiel,
     to_openspiel,
@@ -26,6 +27,7 @@ __all__ = [
     "find_policy",
     "from_gambit",
     "from_openspiel",
+    "openspiel_bot",
     "parse_spot",
     "policy_table",
     "policy_to_gambit",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
+from .._util.argument_checks import Whole, checked
 from .._util.extras import needs
 from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL
@@ -65,12 +66,46 @@ def policy_to_pyspiel(policy: Any, openspiel_game: Any = None) -> Any:
 
     Arguments and errors are those of :func:`policy_to_openspiel`.
     """
-    rows = _rows(policy, openspiel_game)[1]
+    return _to_pyspiel(policy, openspiel_game)[1]
+
+
+@checked()
+def openspiel_bot(
+    policy: Any,
+    player: Annotated[int, Whole(0)],
+    openspiel_game: Any = None,
+    *,
+    seed: Annotated[int, Whole(0, 2**31 - 1)] = 0,
+) -> Any:
+    """Return a ``pyspiel.Bot`` that plays a policy in OpenSpiel.
+
+    OpenSpiel's tournaments and ``evaluate_bots`` take it.  Its ``step_with_policy`` returns the
+    probabilities, too.
+
+    Args:
+        policy: A :class:`Policy`, or a solution with one.
+        player: The player that it plays.
+        openspiel_game: The same game in OpenSpiel; see :func:`policy_to_openspiel`.
+        seed: Seed of its draws.
+
+    Raises:
+        ValueError: The game has no such player; and the errors of :func:`policy_to_openspiel`.
+        MissingExtraError: OpenSpiel is not installed; names the command that installs it.
+    """
+    rules, table = _to_pyspiel(policy, openspiel_game)
+    if player >= rules.n_players:
+        raise ValueError(f"player must be from 0 to {rules.n_players - 1}, not {player}")
+    return needs(*PYSPIEL).make_policy_bot(rules.game, player, seed, table)
+
+
+def _to_pyspiel(policy: Any, openspiel_game: Any) -> tuple[OpenSpielGame, Any]:
+    """Return the rules and the ``pyspiel.TabularPolicy`` of a policy."""
+    rules, rows = _rows(policy, openspiel_game)
     table = {
         text: list(zip(state.legal_actions(), probabilities, strict=True))
         for text, (state, probabilities) in rows.items()
     }
-    return needs(*PYSPIEL).TabularPolicy(table)
+    return rules, needs(*PYSPIEL).TabularPolicy(table)
 
 
 def _rows(

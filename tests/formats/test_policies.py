@@ -26,6 +26,7 @@ from tensorcfr.analysis import values
 from tensorcfr.formats import (
     find_policy,
     from_openspiel,
+    openspiel_bot,
     policy_table,
     policy_to_openspiel,
     policy_to_pyspiel,
@@ -405,6 +406,35 @@ def test_another_game_of_openspiel_is_refused() -> None:
     # It was made for an efg_game, whose information states are those of no other game.
     with pytest.raises(ValueError, match="which game of OpenSpiel is this policy for"):
         policy_to_openspiel(policy)
+
+
+@pytest.mark.openspiel
+def test_a_bot_of_openspiel_plays_the_policy() -> None:
+    """At each infoset of Leduc it has the policy's probabilities, and draws by them."""
+    pyspiel = pytest.importorskip("pyspiel")
+    game, theirs = compile_game("leduc"), pyspiel.load_game("leduc_poker")
+    policy = random_policy(game)
+    bots = [openspiel_bot(policy, player, theirs, seed=3) for player in range(2)]
+    table = policy_to_openspiel(policy, theirs)
+    generator, seen = np.random.default_rng(1), set()
+    for _ in range(300):
+        state = theirs.new_initial_state()
+        for bot in bots:
+            bot.restart()
+        while not state.is_terminal():
+            if state.is_chance_node():
+                state.apply_action(int(generator.choice(state.legal_actions())))
+                continue
+            probabilities, action = bots[state.current_player()].step_with_policy(state)
+            assert dict(probabilities) == pytest.approx(table.action_probabilities(state))
+            assert dict(probabilities)[action] > 0
+            seen.add((state.information_state_string(), action))
+            state.apply_action(action)
+    assert len(seen) > 300
+    with pytest.raises(ValueError, match="player must be from 0 to 1, not 2"):
+        openspiel_bot(policy, 2, theirs)
+    with pytest.raises(ValueError, match="which game of OpenSpiel is this policy for"):
+        openspiel_bot(policy, 0)
 
 
 @pytest.mark.openspiel

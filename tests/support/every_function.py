@@ -617,8 +617,8 @@ REASONS: dict[str, str] = {
     """,
     PLACES: """
         compile_game load_game resolve_rules from_gambit from_openspiel parse_spot
-        policy_to_gambit policy_to_openspiel policy_to_pyspiel read_efg read_nfg read_spot
-        read_spot_options save_efg save_nfg save_spot spot_text to_gambit to_openspiel
+        openspiel_bot policy_to_gambit policy_to_openspiel policy_to_pyspiel read_efg read_nfg
+        read_spot read_spot_options save_efg save_nfg save_spot spot_text to_gambit to_openspiel
         CompiledGame FlatGame TablePolicy UpiSession mcp_server
     """,
     SETTINGS: """
