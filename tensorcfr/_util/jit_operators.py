@@ -30,7 +30,7 @@ def _find_once(operator: Any, context: Any, args: Any, options: Any) -> Any:
 
 @contextmanager
 def remembered_operators() -> Iterator[None]:
-    """Look up the signature of an operator once per argument types.
+    """Find the signature of an operator once per argument types.
 
     A kernel indexes arrays and adds numbers a thousand times, with few types.  Numba tries dozens
     of candidates each time, which takes a tenth of the time of compiling.  The caller holds numba's
