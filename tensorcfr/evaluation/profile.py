@@ -64,7 +64,7 @@ class ProfileValues:
         self._trunk = np.zeros((ROWS, game.trunk.n_sequences))
         self._entries = np.zeros((2, game.n_entries))
         self._chunks = Recent()
-        if game.shapes is None:
+        if not game.n_chunks:
             strategy = np.ones(game.trunk.n_sequences)
             evaluation.match_weights(game.trunk, self._weight.trunk, 0.0, strategy, locks)
             self._trunk = flat_profile(game.trunk, strategy)
