@@ -45,7 +45,7 @@ function shelf(kind, {taken, given, file, name, more: extra = []}) {
       again.focus();
       return;
     }
-    fill(choices.library = answer.library);
+    shelved(answer.library);
     say(`saved as ${answer.path}`);
   });
   const keep = make("button", {id: `${id}-save`, on: {click: save(false)}}, "save");
@@ -54,7 +54,7 @@ function shelf(kind, {taken, given, file, name, more: extra = []}) {
     kind === "solutions" && state.about ? make("button", {id: `${id}-second`, title: "show it next to this one", on: {click: open(true)}}, "open as B") : null,
     make("button", {id: `${id}-remove`, title: "delete the file", on: {click: tryTo(async () => {
       if (!confirm(`Delete the ${one} ${list.value}?`)) return;
-      fill(choices.library = (await request("/api/form/remove", {kind, name: list.value})).library);
+      shelved((await request("/api/form/remove", {kind, name: list.value})).library);
     })}}, "delete"),
   ].filter(known);
   list.addEventListener("change", () => { buttons(); named.value = list.value; if (kind === "ranges" && list.value) open(false)(); });
@@ -65,9 +65,16 @@ function shelf(kind, {taken, given, file, name, more: extra = []}) {
     picked.value = "";
   }}}) : null;
   fill(choices.library);
-  return make("div", {class: "shelf"}, make("p", {class: "buttons"}, list, ...chosen,
+  const box = make("div", {class: "shelf", on: {shelved: () => fill(choices.library)}}, make("p", {class: "buttons"}, list, ...chosen,
     file ? make("button", {on: {click: () => picked.click()}}, "file …") : null, picked),
   given ? make("p", {class: "buttons"}, ...extra, named, keep) : null, note);
+  return box;
+}
+
+// All lists show what has been saved or deleted.
+function shelved(library) {
+  choices.library = library;
+  for (const box of document.querySelectorAll(".shelf")) box.dispatchEvent(new Event("shelved"));
 }
 
 const bytesText = bytes => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(0)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;

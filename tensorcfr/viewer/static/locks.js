@@ -45,7 +45,7 @@ function showEditor(chosen = chosenHands()) {
   const always = index => inputs.forEach((box, other) => { box.value = other === index ? 1 : 0; });
   const note = make("p", {class: "error", role: "status", id: "lock-note"});
   const change = fixed => {
-    for (const label of chosen.labels) { delete state.locks[label]; if (fixed) state.locks[label] = fixed; }
+    setLocks(Object.fromEntries(chosen.labels.map(label => [label, fixed])));
     locksChanged();
   };
   const fix = () => {
@@ -62,8 +62,13 @@ function showEditor(chosen = chosenHands()) {
     make("p", {class: "buttons"},
       make("button", {id: "lock", class: "main", on: {click: fix}}, "fix"),
       make("button", {id: "unlock", on: {click: () => change(null)}}, "free"),
-      chosen.text && chosen.text !== "*" ? null : make("button", {id: "lock-as-is", title: "fix the strategy as it is: each class keeps its mean frequencies", on: {click: () => { Object.assign(state.locks, locksAsTheyAre(chosen)); locksChanged(); }}}, "fix as it is"),
+      chosen.text && chosen.text !== "*" ? null : make("button", {id: "lock-as-is", title: "fix the strategy as it is: each class keeps its mean frequencies", on: {click: () => { setLocks(locksAsTheyAre(chosen)); locksChanged(); }}}, "fix as it is"),
       all, range));
+}
+
+// Set locks, or free them; a later lock takes precedence, so it is last.
+function setLocks(locks) {
+  for (const [label, lock] of Object.entries(locks)) { delete state.locks[label]; if (lock) state.locks[label] = lock; }
 }
 
 // Reason why probabilities cannot be fixed, or an empty text.
