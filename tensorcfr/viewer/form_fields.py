@@ -52,7 +52,7 @@ def spot_of(options: Any) -> Spot:
         if options.get(name) in (None, "", ["", ""]):
             raise ValueError(f"the spot has no {name}")
     # Fields that are left empty have their defaults.
-    given = {name: value for name, value in options.items() if value not in ("", None)}
+    given = {name: value for name, value in options.items() if value != ""}
     for name in NUMBERS:
         if isinstance(given.get(name), str):
             given[name] = _number(name, given[name])
@@ -115,6 +115,8 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
     fields = {"game": str(options.get("game", Holdem.game))}
     if len(ranges := options.get("ranges", ())) > len(PLAYERS):
         raise ValueError("the form has two players, and this spot three")
+    if ranges:  # A whole spot, in which sizes that are not given are none.
+        options = {"bets": "", "raises": "", **options}
     fields |= dict(zip(PLAYERS, map(str, ranges), strict=False))
     for name in ("board", "dead", "pot", "chip", "big_blind", "rake_cap"):
         if options.get(name) is not None:

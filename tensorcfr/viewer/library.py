@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from errno import EEXIST
 from pathlib import Path
 from typing import Any
 
@@ -119,12 +120,12 @@ class Library:
         """Return the path to which an entry is written, in a folder that exists.
 
         Raises:
-            ValueError: The entry exists, and ``force`` is False.
+            FileExistsError: The entry exists, and ``force`` is False.
             OSError: The folder cannot be made.
         """
         path = self.path(kind, name)
         if path.exists() and not force:
-            raise ValueError(f"{name!r} exists already")
+            raise FileExistsError(EEXIST, "the file exists", str(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 

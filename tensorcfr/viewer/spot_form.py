@@ -269,14 +269,19 @@ class SpotForm:
                 ``text`` of a range, ``spot``, the options of a spot, or ``solution``, the number of
                 a solution, and ``view``, the state of the page.
 
+        Returns:
+            The ``path`` of the file and the library; or ``exists``, True if the name exists.
+
         Raises:
             BusyError: The solution is still being solved.
             OSError: The file cannot be written.
             TypeError: A value has a wrong type.
-            ValueError: The name is not allowed, or exists already.
+            ValueError: The name is not allowed.
         """
         library = self._library()
         kind, name, force = request.get("kind"), request.get("name"), request.get("force") is True
+        if not force and library.path(kind, name).exists():
+            return {"exists": True}
         if kind == "solutions":
             path = self._save_solution(request, library.target(kind, name, force=force))
             library.keep_page(_view_of(request.get("view")), name)
@@ -388,13 +393,17 @@ def _view_of(view: Any) -> dict[str, Any]:
 
 def _precision(precision: Any) -> str:
     """Return the precision of a solve; by default :data:`PRECISION`."""
-    checked: str = solver_arguments.PRECISION("precision", precision or PRECISION)
+    checked: str = solver_arguments.PRECISION(
+        "precision", PRECISION if precision is None else precision
+    )
     return checked
 
 
 def _threads(threads: Any) -> int | str:
     """Return the number of threads of a solve; by default as many as help."""
-    checked: int | str = solver_arguments.THREADS_OR_AUTO("threads", threads or solver_arguments.AUTO)
+    checked: int | str = solver_arguments.THREADS_OR_AUTO(
+        "threads", solver_arguments.AUTO if threads is None else threads
+    )
     return checked
 
 

@@ -113,9 +113,10 @@ def test_first_half(browser: Any, tmp_path: Path, width: int, height: int, schem
         assert session.threads == 2
         look("running")
         press(page, "#stop")
-        page.wait_for_selector("#solving:has-text('stopped, and the strategy so far is kept')")
+        page.wait_for_selector("#solving:has-text('stopped; the strategy so far is kept')")
         page.keyboard.press("Escape")
         page.keyboard.press("s")
+        page.wait_for_selector("#solutions-name:focus")
         page.keyboard.type("monday")
         page.keyboard.press("Enter")
         page.wait_for_selector("#solutions-note:has-text('saved as')")

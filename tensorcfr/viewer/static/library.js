@@ -36,10 +36,9 @@ function shelf(kind, {taken, given, file, name, more: extra = []}) {
   const open = second => tryTo(async () => { say(""); await taken(await request("/api/form/open", {kind, name: list.value, second}), list.value); });
   const save = force => tryTo(async () => {
     say("saving …");
-    let answer;
-    try { answer = await request("/api/form/save", {kind, name: named.value.trim(), force, ...given()}); } catch (error) {
-      if (!/exists already$/.test(error.message)) throw error;
-      say(`${error.message}. `);
+    const answer = await request("/api/form/save", {kind, name: named.value.trim(), force, ...given()});
+    if (answer.exists) {
+      say(`${named.value.trim()} exists already. `);
       const again = make("button", {id: `${id}-replace`, on: {click: save(true)}}, "replace");
       note.append(again);
       again.focus();
@@ -118,6 +117,7 @@ function openings() {
 // --------------------------------------------------------------------------- of a solution
 
 async function showSaving() {
+  at("saving").showModal();
   await refreshChoices();
   const {names} = state.about;
   const which = make("select", {id: "save-which", "aria-label": "solution"}, ...names.map((name, index) => make("option", {value: index}, name)));
@@ -126,7 +126,6 @@ async function showSaving() {
     given: () => ({solution: Number(which.value || 0), view: viewOf()}),
     taken: async (_, name) => { at("saving").close(); saySolving(`reading ${name} …`); await waitForSolution(); },
   }), said(choices.library ? `Files are in ${choices.library.folder}. What is not saved is kept there as “last A” and “last B” when the viewer ends.` : "This viewer has no folder to save in."));
-  at("saving").showModal();
   at("solutions-name").focus();
 }
 

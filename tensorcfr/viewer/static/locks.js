@@ -135,7 +135,7 @@ function progressOf(running) {
   return compiles ? `${done}; ${compiles}` : done;
 }
 
-const endOf = status => status.startsWith("stopped by") ? "stopped, and the strategy so far is kept" : status;
+const endOf = status => status.startsWith("stopped by") ? "stopped; the strategy so far is kept" : `solved: ${status}`;
 
 const BEAT = 3000, QUICK = 200;  // Milliseconds between two requests to the server.
 let watching = 0;
@@ -161,7 +161,7 @@ async function watch() {
   if (isNew || was !== Boolean(running)) {
     if (isNew) state.about = await source.about();
     state.version = isNew ? status.version : state.version;
-    if (!running && !status.error) saySolving(`solved: ${endOf(state.about.solutions[state.about.solutions.length - 1].status)}`);
+    if (!running && !status.error) saySolving(endOf(state.about.solutions[state.about.solutions.length - 1].status));
     showAbout();
     if (isNew) await go(state.wanted, state.chosen, false);
   }
