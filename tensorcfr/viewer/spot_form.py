@@ -152,10 +152,9 @@ class SpotForm:
         """Build a spot, or a game by its name, and solve it.
 
         Args:
-            request: Mapping with ``spot``, the options of a spot, or ``game``, a name;
-                ``iterations``, and ``target``, in per cent of the pot or in the game's own unit;
-                ``precision`` and ``threads``, or neither; ``fields`` of the form, which are
-                remembered.
+            request: Mapping with ``spot``, the options of a spot, or ``game``, a name. It has
+                ``iterations``, and may have ``target``, in per cent of the pot or in the game's own
+                unit, ``precision`` and ``threads``. The ``fields`` of the form are remembered.
 
         Raises:
             BusyError: A game is being built.
@@ -265,9 +264,9 @@ class SpotForm:
         """Save a range, a spot or a solution under a name.
 
         Args:
-            request: Mapping with ``kind``, ``name`` and ``force``, True to replace an entry; and
-                ``text`` of a range, ``spot``, the options of a spot, or ``solution``, the number of
-                a solution, and ``view``, the state of the page.
+            request: Mapping with ``kind``, ``name`` and ``force``, True to replace an entry. A
+                range has ``text``, and a spot ``spot``, its options. A solution has ``solution``,
+                its number, and ``view``, the state of the page.
 
         Returns:
             The ``path`` of the file and the library; or ``exists``, True if the name exists.

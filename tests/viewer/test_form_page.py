@@ -138,7 +138,7 @@ def test_an_import_the_tree_and_its_size(page: Any, tmp_path: Path) -> None:
         page.fill("#form-add", "")
         page.select_option("#spots-list", "turn with a pot bet")
         page.click("#spots-open")
-        page.wait_for_function("document.getElementById('form-add').value === 'check bet60'")
+        page.wait_for_function("() => document.getElementById('form-add').value === 'check bet60'")
 
 
 def test_words_of_fields_that_are_no_numbers(page: Any, tmp_path: Path) -> None:
