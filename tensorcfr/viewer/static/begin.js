@@ -138,9 +138,12 @@ async function begin() {
   at("form").hidden = !form;
   at("tools").classList.toggle("bare", form);
   if (form) { building += 1; at("look").hidden = at("line").hidden = true; state.node = null; await showForm(); return; }
-  if (!state.about) {
-    state.about = await source.about();
-    state.version = state.about.version;
+  const isNew = !state.about || state.renewed;
+  state.about = await source.about();
+  state.version = state.about.version;
+  state.renewed = false;
+  if (isNew) {
+    state.line = [];
     at("iterations").value = state.about.iterations;
     state.locks = {};
     for (const solution of state.about.solutions) Object.assign(state.locks, solution.locks);
@@ -152,6 +155,15 @@ async function begin() {
   const wanted = readAddress();
   at("look").hidden = false;
   await go(wanted, null, false);
+  if (!state.node) await go(state.about.root, null, false);  // The address is of another game.
+}
+
+// Another game has taken the place of this one.
+async function renew(view) {
+  kept.clear();
+  state.renewed = true;
+  history.pushState(null, "", view.address || "#0");
+  await begin();
 }
 
 listen();
