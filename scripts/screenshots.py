@@ -19,6 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from tensorcfr import CompiledGame, compile_game, solve
 from tensorcfr.viewer import iteration_page
+from tensorcfr.viewer.library import Library
 from tensorcfr.viewer.server import Server
 from tensorcfr.viewer.session import Session
 
@@ -30,6 +31,8 @@ READY = "body[data-ready]"
 DESKTOP, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 COLOURS = 256
 """Colours of a picture, which make its file small; rare ones, of single actions, are kept."""
+FOLDER = "/home/you/poker"
+"""Folder of the library, which is not there: nothing is saved."""
 SPOT: dict[str, Any] = {
     "board": "Td9d6hQc",
     "ranges": (
@@ -47,7 +50,7 @@ SPOT: dict[str, Any] = {
 @contextmanager
 def served(session: Session | None) -> Iterator[str]:
     """The address of a viewer; without a session, of the form."""
-    server = Server(session)
+    server = Server(session, library=Library(FOLDER))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -113,11 +116,16 @@ def holdem(browser: Any) -> None:
 
 
 def form(browser: Any) -> None:
-    """The page that asks for a spot."""
+    """The page that asks for a spot, with the tree at a line."""
     with served(None) as url:
         page = open_page(browser, url, DESKTOP, "dark")
         page.wait_for_selector("#form-size:has-text('public nodes')")
         page.wait_for_selector("#paint-ip .cell")
+        page.click("#form-tree summary")
+        page.click("#tree [data-step='check']")
+        page.fill("#tree-size", "100%")
+        page.click("#tree-add")
+        page.wait_for_selector("#form-size:has-text('before:')")
         save(page, "viewer_form.png")
 
 

@@ -29,7 +29,7 @@ DIGITS = 6
 """Significant digits of the numbers in a file."""
 SAMPLED = 25
 """Number of nodes from which the size of a file is estimated."""
-STYLES = ("style.css", "poker.css", "iterations.css")
+STYLES = ("style.css", "poker.css", "form.css", "iterations.css")
 PROGRAMS = (
     "tools.js",
     "source.js",
@@ -46,6 +46,9 @@ PROGRAMS = (
     "worth.js",
     "node.js",
     "form.js",
+    "paint.js",
+    "tree.js",
+    "library.js",
     "iterations.js",
     "begin.js",
 )

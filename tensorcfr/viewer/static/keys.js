@@ -44,6 +44,7 @@ const KEYS = {
   "/": () => at("search").focus(),
   v: () => look({shape: SHAPES[(SHAPES.indexOf(shapeNow()) + 1) % SHAPES.length]}),
   e: () => look({show: shownNow()[(shownNow().indexOf(showNow()) + 1) % shownNow().length]}),
+  s: () => at("save").hidden || at("save").click(),
   i: () => at("show-iterations").hidden || at("show-iterations").click(),
   t: () => at("theme").click(),
   "?": () => at("help").showModal(),
@@ -52,7 +53,7 @@ const KEYS = {
 function pressed(event) {
   const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(document.activeElement.tagName);
   if (event.key === "Escape") { at("found").hidden = true; document.activeElement.blur(); return; }
-  if (typing || event.ctrlKey || event.altKey || event.metaKey || at("help").open) return;
+  if (typing || event.ctrlKey || event.altKey || event.metaKey || at("help").open || at("saving").open) return;
   if (event.key === "t" || event.key === "?") { event.preventDefault(); KEYS[event.key](); return; }
   const node = state.node, playing = !at("iterations-view").hidden;
   if (!node || (playing && event.key !== "i")) return;
