@@ -18,9 +18,12 @@ from ..solvers.driver import solve
 from ..solvers.loop import Progress
 from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
+from .busy import BusyError
 from .card_nodes import CardHandNodes
+from .reports import Reports
 from .rounding import rounded
 from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
+from .trainer import Trainer
 
 NAMES = ("A", "B")
 LONGEST_TITLE = 40
@@ -37,10 +40,6 @@ def nodes_of(game: CompiledGame) -> Nodes:
     if game.nodes is not None:
         return HandNodes(game, game.nodes)
     return InfosetNodes(require_flat(game, "a list of infosets"))
-
-
-class BusyError(RuntimeError):
-    """Another solve is running."""
 
 
 @dataclass
@@ -79,14 +78,21 @@ class Session:
         *,
         precision: str | None = None,
     ) -> None:
-        self.game, self.precision = first.game, precision
+        self.precision, self.version = precision, 0
+        self.running: Running | None = None
+        self.trainer, self.reports = Trainer(self), Reports(self)
+        self._lock = Lock()
+        self.show(first, second)
+
+    def show(self, first: Solution, second: Solution | None = None) -> None:
+        """Show one or two solutions, in place of those shown before; the arguments are those of
+        the class."""
+        self.game: CompiledGame = first.game
         self.nodes: Nodes = nodes_of(self.game)
         self.solutions = [
             self._values_of(solution) for solution in (first, second) if solution is not None
         ]
-        self.running: Running | None = None
-        self.version = 0
-        self._lock = Lock()
+        self.version += 1
 
     def _values_of(self, solution: Solution) -> SolutionValues:
         """Return the values of a solution in the session's game."""

@@ -21,8 +21,9 @@ from ..games.holdem import Holdem
 from ..games.tournaments import read_amounts
 from ..model.compiled_game import CompiledGame
 from ..solvers.driver import solve
+from .busy import BusyError
 from .card_nodes import tournament_facts
-from .session import EXPLOITABILITY, BusyError, Session
+from .session import EXPLOITABILITY, Session
 
 PRECISION = "float32"
 """Precision in which a spot is solved, as by the command ``spot``."""

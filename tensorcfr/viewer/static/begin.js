@@ -16,6 +16,8 @@ function showAbout() {
   at("locks").hidden = !answers;
   at("solve-chips").hidden = !about.tournament;
   at("new-spot").hidden = !boot.form;
+  at("show-trainer").hidden = !canTrain();
+  at("show-report").hidden = !canReport();
   showCost();
   showRisks();
   showCurve();
@@ -57,18 +59,39 @@ async function search() {
   if (!text.trim()) { list.hidden = true; return; }
   const found = await source.search(text);
   if (turn !== searching) return;
+  // A text may also name hands of this node.
+  if (canFilter(state.node)) try {
+    const hands = state.node.hands.filter(filterOf(text, state.node));
+    if (hands.length) found.push({hands: text, infoset: `hands: ${text} (${combosText(hands)})`});
+  } catch { /* It does not. */ }
   refill(list, "button", ...(found.length ? found.map((one, index) => make("li", {}, make("button", {
-    "data-node": one.node, "data-key": index, on: {click: () => { list.hidden = true; go(one.node, one.infoset); }},
+    "data-node": one.node, "data-key": index, on: {click: () => { list.hidden = true; if (one.hands) setFilter(one.hands); else go(one.node, one.infoset); }},
   }, one.infoset))) : [make("li", {class: "dim"}, "no result; in a large game, enter the whole label")]));
   list.hidden = false;
 }
 
-// Single iterations of the algorithm take the place of the solution.
-async function showIterations(on) {
-  at("iterations-view").hidden = !on;
-  at("look").hidden = on;
-  at("line").classList.toggle("away", on);
-  if (!on) { at("player").replaceChildren(); return; }
+// Views that take the place of the solution: single iterations, the trainer, the report.
+const PANELS = {
+  iterations: {box: "iterations-view", key: "i", show: showIterations},
+  train: {box: "trainer", key: "p", show: showTrainer},
+  report: {box: "report", key: "r", show: showReport},
+};
+
+async function openPanel(name) {
+  state.view.panel = name || "";
+  remember(false);
+  for (const [one, {box}] of Object.entries(PANELS)) at(box).hidden = one !== name;
+  at("look").hidden = Boolean(name);
+  at("line").classList.toggle("away", Boolean(name));
+  at("tools").classList.toggle("panelled", Boolean(name));
+  for (const [one, button] of [["iterations", "show-iterations"], ["train", "show-trainer"], ["report", "show-report"]]) at(button).setAttribute("aria-pressed", String(one === name));
+  if (name !== "iterations") at("player").replaceChildren();
+  report.turn += 1;
+  if (name) await PANELS[name].show();
+}
+const togglePanel = name => openPanel(at(PANELS[name].box).hidden ? name : null);
+
+async function showIterations() {
   at("iterations-note").textContent = "";
   try {
     playIterations(at("player"), await request(`/api/iterations?line=${encodeURIComponent(at("iterations-line").value)}`));
@@ -91,9 +114,12 @@ function listen() {
   at("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   at("help-button").addEventListener("click", () => at("help").showModal());
   at("show-iterations").hidden = !answers;
-  at("show-iterations").addEventListener("click", () => showIterations(at("iterations-view").hidden));
-  at("hide-iterations").addEventListener("click", () => showIterations(false));
-  at("iterations-line").addEventListener("change", () => showIterations(true));
+  at("show-iterations").addEventListener("click", () => togglePanel("iterations"));
+  at("show-trainer").addEventListener("click", quietly(() => togglePanel("train")));
+  at("show-report").addEventListener("click", quietly(() => togglePanel("report")));
+  at("hide-iterations").addEventListener("click", () => openPanel(null));
+  at("iterations-line").addEventListener("change", showIterations);
+  at("filter").addEventListener("input", () => setFilter(at("filter").value));
   at("save-csv").addEventListener("click", saveCsv);
   at("save-json").addEventListener("click", saveJson);
   at("new-spot").addEventListener("click", () => { history.pushState(null, "", "#form"); begin(); });
@@ -130,9 +156,10 @@ async function begin() {
     showLocks();
     if (answers) watch();
   }
-  const wanted = readAddress();
+  const wanted = readAddress(), {panel} = state.view;
   at("look").hidden = false;
   await go(wanted, null, false);
+  if (panel || at("look").hidden || Object.values(PANELS).some(({box}) => !at(box).hidden)) await openPanel(panel || null);
 }
 
 listen();
