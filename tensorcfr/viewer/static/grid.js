@@ -16,6 +16,12 @@ function filled(parts, height) {
   };
 }
 
+// Colour of a cell at a share of its width, where its name is.
+function colourAt(node, mix, share) {
+  let left = 0;
+  return colourOf(node, Math.max(0, mix.findIndex(p => (left += p) > share)));
+}
+
 // Content of a cell: its background, a number, and a text for screen readers.
 function cellOf(node, index, hands, show, bounds) {
   if (show === "change") return changeOf(node, hands);
@@ -28,7 +34,7 @@ function cellOf(node, index, hands, show, bounds) {
   if (show === "strategy" || !(likely(hands) > 0)) {
     const mix = likely(hands) > 0 ? mixOf(node, hands) : [];
     return {
-      style: filled(mix.map((p, action) => [p, colourOf(node, action)]), weightOf(hands)), text: "", mix, dark: weightOf(hands) > 0.8 && isDark(colourOf(node, mix.findIndex(p => p > 0.05))),
+      style: filled(mix.map((p, action) => [p, colourOf(node, action)]), weightOf(hands)), text: "", mix, dark: weightOf(hands) > 0.8 && isDark(colourAt(node, mix, 0.25)),
       said: mix.map((p, action) => `${node.actions[action]} ${percent(p)}`).join(", "),
     };
   }
