@@ -14,7 +14,6 @@ from ..analysis import values as values_of
 from ..compilers import compile_game
 from ..formats.other_spots import ENDINGS
 from ..games import SPOTS
-from ..model.public_nodes import START
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.coaching import Coach, JudgedDecision

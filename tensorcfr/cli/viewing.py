@@ -77,19 +77,26 @@ def view(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the browser.")
     ] = True,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Save and open spots, ranges and solutions in this folder; by default the "
+            "user's folder for data of programs."
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Let --html replace an existing file.")
     ] = False,
 ) -> None:
     """Show a solution in the browser.
 
-    Only this machine can open the page. Ctrl-C ends.
+    Only this machine can open the page. Ctrl-C ends, and keeps solutions that the page has solved.
     """
     argument_parsers.check_target("--html", html, force=force)
     if source is None:
         if html or algorithm or iters is not None:
             raise ValueError("view: --html, --algorithm and --iters need a solution or a game")
-        serve(port=port, browser=browser, announce=typer.echo)
+        serve(port=port, browser=browser, folder=folder, announce=typer.echo)
         return
     saved = argument_parsers.is_saved(source, algorithm, iters)
     count = argument_parsers.DEFAULT_ITERATIONS if iters is None and not saved else iters
@@ -117,4 +124,12 @@ def view(
         )
         typer.echo(f"wrote {html}")
     else:
-        serve(solution, second, iters=count, port=port, browser=browser, announce=typer.echo)
+        serve(
+            solution,
+            second,
+            iters=count,
+            port=port,
+            browser=browser,
+            folder=folder,
+            announce=typer.echo,
+        )

@@ -8,6 +8,7 @@ commands or keys, its defaults, and its rules of ranges.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,7 @@ from .postflop import postflop_options
 from .spot_files import ENDINGS as OWN_ENDINGS
 from .spot_files import MAX_BYTES, options_of, parse_spot
 from .texassolver import texassolver_options
-from .text_formats import PIOSOLVER, TEXASSOLVER, kind_of
+from .text_formats import HANDS_OF_PHH, JSON, PIOSOLVER, TEXASSOLVER, kind_of
 
 HANDS = (".phh", ".phhs")
 """Suffixes of the names of files of hands."""
@@ -30,6 +31,8 @@ MAX_BYTES_OF_HANDS = 20_000_000
 """Largest size of a file of hands, in bytes."""
 ENDINGS = (*OWN_ENDINGS, ".json", *HANDS)
 """Suffixes of the names of files of spots, of this and of other programs."""
+_VARIANT = re.compile(r"^\s*variant\s*=", re.MULTILINE)
+"""Pattern of the field that every hand in the PHH format has."""
 
 
 @checked()
@@ -65,13 +68,27 @@ def read_spot_options(
         content = file.read(most + 1)
     if len(content) > most:
         raise FormatError(name, 1, 1, f"the file of a spot has at most {most:,} bytes")
-    text = decoded(content, path)
-    if suffix in HANDS:
+    return options_of_text(decoded(content, path), name, suffix=suffix, hand=hand)
+
+
+def options_of_text(
+    text: str, name: str = "spot", *, suffix: str = "", hand: int | None = None
+) -> dict[str, Any]:
+    """Read the options of the spot in a text; see :func:`read_spot_options`.
+
+    Args:
+        text: The text of a file.
+        name: Name of the text in errors.
+        suffix: Suffix of the file, which decides between the formats; by default the text does.
+        hand: Number of the hand, from 1, if the text has several hands.
+    """
+    kind = kind_of(text)
+    if suffix in HANDS or (not suffix and (kind == HANDS_OF_PHH or _VARIANT.search(text))):
         return hand_options(text, name, hand=hand)
     if hand is not None:
         raise FormatError(name, 1, 1, f"hand={hand} is for files of hands ({', '.join(HANDS)})")
-    if suffix == ".json":
+    if suffix == ".json" or (not suffix and kind == JSON):
         return postflop_options(text, name)
-    if reader := SCRIPTS.get(kind_of(text) or ""):
+    if reader := SCRIPTS.get(kind or ""):
         return reader(text, name)
     return options_of(parse_spot(text, name))

@@ -205,6 +205,9 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
 
         return Policy.from_rows(game, row)
 
+    def detach(self) -> None:
+        """Copy the arrays that the policy shares with a running solver, if there are any."""
+
     def at(self, numbers: slice | np.ndarray) -> np.ndarray:
         """Return the probabilities at some numbers of the game, all of them in one chunk or in the
         trunk.  In a game in chunks, only that part is computed."""

@@ -32,6 +32,7 @@ class AveragePolicy(PolicyByParts):
         self._floor = floor
         self._cumulative = frozen_arrays(cumulative)
         self._locks = locks
+        self._is_detached = False
         self.forget()
 
     def parts(self, first: int, last: int) -> np.ndarray:
@@ -54,5 +55,7 @@ class AveragePolicy(PolicyByParts):
         return (weights.chunks, weights.scale, weights.trunk), self._locks
 
     def detach(self) -> None:
-        """Copy the solver's array, so that the solver may change its own."""
-        self._cumulative = frozen_arrays(copy_numbers(self._cumulative))
+        """Copy the solver's array once, so that the solver may change its own."""
+        if not self._is_detached:
+            self._cumulative = frozen_arrays(copy_numbers(self._cumulative))
+            self._is_detached = True

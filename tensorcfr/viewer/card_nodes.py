@@ -136,7 +136,7 @@ class CardHandNodes(HandNodes):
                 self._chip_game = chip_game(self.game)
         return self._chip_game
 
-    def at_table(self, node: int) -> dict[str, Any]:
+    def at_table(self, node: int) -> dict[str, Any]:  # noqa: D102
         rules, nodes = self.rules, self.nodes
         board = [str(rules.cards[card]) for card in nodes.cards(node)]
         chips = nodes.chips(node)

@@ -32,7 +32,7 @@ LONG_SECONDS = 3.0
 """Time to write a page from which on it is told."""
 SAMPLED = 25
 """Number of nodes from which the size of a file is estimated."""
-STYLES = ("style.css", "poker.css", "training.css", "iterations.css")
+STYLES = ("style.css", "poker.css", "form.css", "training.css", "iterations.css")
 PROGRAMS = (
     "tools.js",
     "source.js",
@@ -52,6 +52,9 @@ PROGRAMS = (
     "worth.js",
     "node.js",
     "form.js",
+    "paint.js",
+    "tree.js",
+    "library.js",
     "iterations.js",
     "trainer.js",
     "report.js",

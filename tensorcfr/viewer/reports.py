@@ -23,7 +23,6 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from .busy import BusyError
 from .card_nodes import CardHandNodes
-from .library import default_folder
 from .shown_nodes import Nodes
 
 TARGET = 0.5
@@ -40,6 +39,7 @@ class Solving(Protocol):
     game: CompiledGame
     nodes: Nodes
     precision: str | None
+    folder: Path | None
 
     def show(self, first: Solution) -> None:
         """Show a solution in place of those shown before."""
@@ -47,23 +47,22 @@ class Solving(Protocol):
     def solve(self, locks: Any, iterations: Any, target: Any = None) -> None:
         """Start to solve the game."""
 
-    def stop(self) -> None:
-        """Stop the running solve."""
+    def finish(self) -> None:
+        """Stop the running solve, and wait for its solution."""
 
 
 class Reports:
     """Report of a line on many boards, for the spot that a session shows.
 
-    Rows are added board by board, and saved in a table in the user's folder: the same report goes
-    on from its finished boards.
+    Rows are added board by board, and saved in a table in the user's folder, if there is one: the
+    same report goes on from its finished boards.
 
     Args:
         session: The session.
-        folder: Folder of the tables; by default one in that of the user's data.
     """
 
-    def __init__(self, session: Solving, folder: Path | None = None) -> None:
-        self._session, self._lock, self._folder = session, Lock(), folder
+    def __init__(self, session: Solving) -> None:
+        self._session, self._lock = session, Lock()
         self._spot: Spot | None = None
         self._line = ""
         self._target = TARGET
@@ -171,16 +170,18 @@ class Reports:
             raise ValueError(f"{self._session.game.name} is not a spot, so it has no report")
         return nodes
 
-    def _path(self, rules: Spot, line: str, percent: float) -> Path:
-        """Return the path of the table of a report."""
+    def _path(self, rules: Spot, line: str, percent: float) -> Path | None:
+        """Return the path of the table of a report; None if nothing is saved."""
+        if (folder := self._session.folder) is None:
+            return None
         options = rules.options | {"board": f"{len(rules.board)} cards"}
         key = hashlib.sha256(repr((sorted(options.items(), key=str), line, percent)).encode())
-        folder = self._folder or default_folder() / "reports"
-        return folder / f"{rules.game}-{key.hexdigest()[:16]}.csv"
+        return folder / "reports" / f"{rules.game}-{key.hexdigest()[:16]}.csv"
 
     def _work(self) -> None:
         try:
-            self._table.parent.mkdir(parents=True, exist_ok=True)
+            if self._table is not None:
+                self._table.parent.mkdir(parents=True, exist_ok=True)
             with compiles_seen() as self._compiles:
                 for board in self._boards:
                     if self._is_stopped:
@@ -201,8 +202,9 @@ class Reports:
         try:
             session = self._session
             with compiles_seen() as self._compiles:
-                game = compile_game(type(spot)(**(spot.options | {"board": board})))
-                session.stop()
+                # By name, so that files of its solutions can compile it.
+                game = compile_game(spot.game, **(spot.options | {"board": board}))
+                session.finish()
                 session.show(solve(game, iters=0, precision=session.precision))
             session.solve({}, ITERATIONS, self._target / 100.0 * spot.pot_value)
             self._opened += 1

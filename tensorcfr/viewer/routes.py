@@ -75,6 +75,8 @@ def refusal(error: Exception, path: str) -> tuple[int, str]:
         return error.status, str(error)
     if isinstance(error, BusyError):
         return 409, str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return 507, f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):
         return 507, str(error) or "out of memory"
     if isinstance(error, (KeyError, TypeError, ValueError, RecursionError)):
@@ -108,6 +110,21 @@ def _stop(session: Session, body: Any) -> Any:
 def _begin(start: SpotForm, body: Any) -> Any:
     start.begin(body)
     return start.status()
+
+
+def _cancel(start: SpotForm, body: Any) -> Any:
+    start.cancel()
+    return start.status()
+
+
+def _size(start: SpotForm, body: Any) -> Any:
+    request = _checked_object(body)
+    return start.size(request.get("spot"), request.get("precision"))
+
+
+def _tree(start: SpotForm, body: Any) -> Any:
+    request = _checked_object(body)
+    return start.tree(request.get("spot"), request.get("line"), request.get("size", ""))
 
 
 def _reporting_mistakes(handler: Callable[[SpotForm, Any], Any]) -> Callable[[SpotForm, Any], Any]:
@@ -178,8 +195,19 @@ ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
         "POST",
         _reporting_mistakes(lambda start, request: start.range(**_checked_object(request))),
     ),
-    f"{FORM}size": ("POST", _reporting_mistakes(lambda start, request: start.size(request))),
+    f"{FORM}size": ("POST", _reporting_mistakes(_size)),
+    f"{FORM}tree": ("POST", _reporting_mistakes(_tree)),
+    f"{FORM}read": (
+        "POST",
+        _reporting_mistakes(lambda start, request: start.read(**_checked_object(request))),
+    ),
     f"{FORM}solve": ("POST", _begin),
+    f"{FORM}cancel": ("POST", _cancel),
+    f"{FORM}fields": ("GET", lambda start, request: start.fields()),
+    f"{FORM}save": ("POST", lambda start, request: start.save(_checked_object(request))),
+    f"{FORM}open": ("POST", lambda start, request: start.open(_checked_object(request))),
+    f"{FORM}remove": ("POST", lambda start, request: start.remove(_checked_object(request))),
+    f"{FORM}page": ("POST", lambda start, request: start.keep_page(_checked_object(request))),
 }
 """Method and handler by path."""
 

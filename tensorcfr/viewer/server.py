@@ -11,14 +11,17 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from socket import SHUT_RDWR, socket
 from socketserver import ThreadingTCPServer
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from .._util.argument_checks import Flag, Kind, Whole, checked
+from .._util.argument_checks import Flag, Kind, Where, Whole, checked
+from .._util.compiles import compiles_seen
 from .._util.renamed import renamed_parameters
 from ..solvers.solution import Solution
+from .library import Library, default_folder
 from .page import SOLUTION, build_page
 from .routes import RefusedError, refusal, respond_to, route_of, whole_number
 from .session import Session
@@ -45,6 +48,7 @@ class Server(ThreadingTCPServer):
     Args:
         session: Session to show; None for a form that creates it.
         port: The port; 0 for a free one.
+        library: Library of the user; None if nothing can be saved.
 
     Raises:
         OSError: The port is in use.
@@ -54,9 +58,10 @@ class Server(ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = MAX_WAITING
 
-    def __init__(self, session: Session | None, port: int = 0) -> None:
-        self.start = SpotForm() if session is None else None
-        self._desk = session
+    def __init__(
+        self, session: Session | None, port: int = 0, library: Library | None = None
+    ) -> None:
+        self.start = SpotForm(session, library)
         self.token = secrets.token_urlsafe(32)
         self.waiting: dict[socket, float] = {}
         """Connections that have not shown a token yet, the oldest first, and their start times."""
@@ -68,7 +73,7 @@ class Server(ThreadingTCPServer):
     @property
     def session(self) -> Session | None:
         """Session to show; None until the form has created it."""
-        return self._desk if self.start is None else self.start.session
+        return self.start.session
 
     @property
     def url(self) -> str:
@@ -77,7 +82,8 @@ class Server(ThreadingTCPServer):
 
     def run(self) -> None:
         """Serve until Ctrl-C, or :meth:`stop`."""
-        self.serve_forever(poll_interval=0.1)
+        with compiles_seen() as self.start.compiles:
+            self.serve_forever(poll_interval=0.1)
 
     def stop(self) -> None:
         """Stop :meth:`run` from another thread."""
@@ -174,7 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
             "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
             "frame-ancestors 'none'"
         )
-        boot = {"mode": "server", "token": self.server.token, "form": self.server.start is not None}
+        boot = {"mode": "server", "token": self.server.token, "form": True}
         text = build_page(boot, nonce)
         return text, 200, "text/html; charset=utf-8", policy
 
@@ -220,9 +226,10 @@ def view(
     iters: Annotated[int | None, Whole(1)] = None,
     port: Annotated[int, Whole(0, 65535)] = 0,
     browser: Annotated[bool, Flag()] = True,
+    folder: Annotated[str | Path | None, Where()] = None,
     announce: Annotated[Callable[[str], object] | None, Kind((Callable,), "a function")] = None,
 ) -> None:
-    """Show a solution in the browser, until Ctrl-C.
+    """Show a solution in the browser, until Ctrl-C, which keeps solutions that the page has solved.
 
     The server listens only on the loopback address, and answers only requests with the random token
     that is part of the page's address.
@@ -236,14 +243,18 @@ def view(
             solution has no iterations.
         port: The port; 0 for a free one.
         browser: True to open the browser.
-        announce: Function called with the address once the server listens.
+        folder: Folder for the spots, ranges and solutions that the page saves, and for those that
+            it keeps when it ends; by default the user's folder for data of programs.
+        announce: Function called with the address once the server listens, and with a line for each
+            solution that is kept.
 
     Raises:
         OSError: The port is in use.
         ValueError: The solutions are of games with different infosets.
     """
     session = None if solution is None else Session(solution, second)
-    with Server(session, port) as server:
+    library = Library(default_folder() if folder is None else folder)
+    with Server(session, port, library) as server:
         if session is not None and iters is not None:
             locks = session.solutions[0].solution.locks
             session.solve(locks or {}, iters)
@@ -254,5 +265,6 @@ def view(
                 webbrowser.open(server.url)
             server.run()
         finally:
-            if server.session is not None:
-                server.session.stop()
+            for path in server.start.finish():
+                if announce is not None:
+                    announce(f"kept {path}")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
@@ -11,6 +14,8 @@ from .._util.compiles import Compiles, compiles_seen
 from ..analysis.iteration_events import iteration_events
 from ..analysis.other_utilities import restate
 from ..compilers.cards.card_public_nodes import CardNodes
+from ..games.poker.spot import Spot
+from ..games.tournaments import POT
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import require_flat
 from ..model.locks import Locks
@@ -23,12 +28,15 @@ from .card_nodes import CardHandNodes
 from .reports import Reports
 from .rounding import rounded
 from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
+from .snapshots import Snapshots
 from .trainer import Trainer
 
 NAMES = ("A", "B")
 LONGEST_TITLE = 40
 """Largest number of characters of a game's name that the page shows with its parameters."""
 MAX_ITERATIONS = 10_000_000
+WATCHED_SECONDS = 5.0
+"""Seconds after a request for the progress in which solutions so far are made for the page."""
 EXPLOITABILITY = Number(above=0, finite=True)
 """Check of a target."""
 
@@ -56,6 +64,13 @@ class Running:
     is_stopped: bool = False
     error: str | None = None
     is_over: bool = False
+    asked: float = field(default_factory=time.monotonic)
+    """Time of the latest request for the progress."""
+
+    @property
+    def is_watched(self) -> bool:
+        """True if a page shows the progress."""
+        return time.monotonic() - self.asked < WATCHED_SECONDS
 
 
 class Session:
@@ -66,6 +81,7 @@ class Session:
         second: Another solution of the same game, or of a game that differs in utilities only, for
             comparison. Its strategies are shown with the values of the first game.
         precision: Precision of the solvers' arrays, as for :func:`tensorcfr.solve`.
+        threads: Threads of the solvers, likewise.
 
     Raises:
         ValueError: The solutions are of games with different infosets.
@@ -77,11 +93,15 @@ class Session:
         second: Solution | None = None,
         *,
         precision: str | None = None,
+        threads: int | str = AUTO,
     ) -> None:
-        self.precision, self.version = precision, 0
+        self.precision, self.threads, self.version = precision, threads, 0
+        self.folder: Path | None = None
+        """Folder of the user's data; None if nothing is saved."""
         self.running: Running | None = None
         self.trainer, self.reports = Trainer(self), Reports(self)
         self._lock = Lock()
+        self._thread: Thread | None = None
         self.show(first, second)
 
     def show(self, first: Solution, second: Solution | None = None) -> None:
@@ -93,6 +113,35 @@ class Session:
             self._values_of(solution) for solution in (first, second) if solution is not None
         ]
         self.version += 1
+
+    @property
+    def rules(self) -> Any:
+        """Rules of a card game; None for other games."""
+        return self.nodes.rules
+
+    @property
+    def is_spot(self) -> bool:
+        """True if the game begins with a pot."""
+        return isinstance(self.rules, Spot)
+
+    @property
+    def is_running(self) -> bool:
+        """True if a solve is running."""
+        return self.running is not None and not self.running.is_over
+
+    def compare(self, second: Solution) -> None:
+        """Show another solution next to the first one.
+
+        Raises:
+            BusyError: A solve is running.
+            ValueError: The solutions are of games with different infosets.
+        """
+        values = self._values_of(second)
+        with self._lock:
+            if self.is_running:
+                raise BusyError("a solve is running already")
+            self.solutions[1:] = [values]
+            self.version += 1
 
     def _values_of(self, solution: Solution) -> SolutionValues:
         """Return the values of a solution in the session's game."""
@@ -109,6 +158,7 @@ class Session:
         """
         game, name = self.game, self.game.name
         first, facts = self.solutions[0].solution, self.nodes.facts
+        per_cent = game.defaults.units.get(POT, game.defaults.units.get("%"))
         if facts["cards"]:  # The page shows the board, so the title does not repeat it.
             name = name.partition(" ")[0]
         return {
@@ -121,6 +171,7 @@ class Session:
             "root": self.nodes.root,
             **facts,
             "nodes": self.nodes.count,
+            "per_cent": per_cent if self.is_spot else None,
             "version": self.version,
             "names": list(NAMES[: len(self.solutions)]),
             "solutions": [
@@ -213,16 +264,23 @@ class Session:
         game = self.nodes.chip_game() if for_chips else self.game
         checked = Locks(game, locks)
         with self._lock:
-            if self.running is not None and not self.running.is_over:
+            if self.is_running:
                 raise BusyError("a solve is running already")
             self.running = Running(iterations)
         arguments = game, checked, target, self.running
-        Thread(target=self._solve, args=arguments, daemon=True).start()
+        self._thread = Thread(target=self._solve, args=arguments, daemon=True)
+        self._thread.start()
 
     def stop(self) -> None:
         """Stop the running solve and keep its solution."""
         if self.running is not None:
             self.running.is_stopped = True
+
+    def finish(self) -> None:
+        """Stop the running solve, and wait for its solution."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
 
     def _solve(
         self, game: CompiledGame, locks: Locks, target: float | None, running: Running
@@ -232,22 +290,32 @@ class Session:
             running.trace = [[p.iteration, p.exploitability] for p in progress.trace]
             if progress.latest is not None:
                 running.exploitability = progress.latest.exploitability
+            # Its values would never be known if a snapshot came before those of the last one.
+            if running.is_watched and not shown[0].is_computing:
+                with suppress(MemoryError):
+                    if (solution := snapshots.take(progress)) is not None:
+                        shown[0] = show(solution)
             return running.is_stopped
 
+        def show(solution: Solution) -> SolutionValues:
+            """Show a solution in place of the one that the solve has shown before."""
+            values = self._values_of(solution)
+            with self._lock:
+                self.solutions[index:] = [values]
+                self.version += 1
+            return values
+
         first = self.solutions[0].solution
+        # Replace a first solution without iterations: it is only a placeholder.
+        index = int(bool(first.iterations or first.algorithm.is_exact or game is not self.game))
+        snapshots, shown = Snapshots(locks), [self.solutions[-1]]
         record = first.algorithm if first.algorithm.passes_whole_game else None
-        options: dict[str, Any] = {"target": target, "precision": self.precision, "threads": AUTO}
+        options: dict[str, Any] = {"target": target, "precision": self.precision}
         try:
             with compiles_seen() as running.compiles:
                 options |= {"iters": running.iterations, "locks": locks, "progress": hook}
-                solution = solve(game, record, **options)
-            values = self._values_of(solution)
-            with self._lock:
-                # Replace a first solution without iterations: it is only a placeholder.
-                is_solved = first.iterations or first.algorithm.is_exact
-                index = 1 if is_solved or game is not self.game else 0
-                self.solutions[index:] = [values]
-                self.version += 1
+                solution = solve(game, record, threads=self.threads, **options)
+            show(solution).is_new = True
         except Exception as error:
             running.error = str(error) or type(error).__name__
         finally:
@@ -258,6 +326,7 @@ class Session:
         running = self.running
         report: dict[str, Any] = {"version": self.version, "running": None, "error": None}
         if running is not None and not running.is_over:
+            running.asked = time.monotonic()
             shown = ("iteration", "iterations", "exploitability", "trace")
             report["running"] = {name: getattr(running, name) for name in shown}
             # Kernels are compiled after the first iteration, too: the evaluation needs others.

@@ -57,9 +57,16 @@ class SolutionValues:
         self.chips: Values | None = None
         """Values in chips of a hand of a tournament, once they are known."""
         self.error: str | None = None
+        self.is_new = False
+        """True if the solution was solved for the page and has not been saved."""
         self._values: Values | None = None
         self._lock = Lock()
         self._thread: Thread | None = None
+
+    @property
+    def is_computing(self) -> bool:
+        """True while the values are being computed."""
+        return self._thread is not None and self._thread.is_alive()
 
     def get(self, patience: float | None = None) -> Values | None:
         """Return the values, or None after ``patience`` seconds; by default wait until they are
@@ -104,6 +111,8 @@ class Nodes(ABC):
     root: int
     """Number of the first node."""
     game: CompiledGame
+    rules: Any = None
+    """Rules of a card game; None for other games."""
 
     @property
     @abstractmethod

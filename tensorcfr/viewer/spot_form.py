@@ -1,62 +1,91 @@
-"""Start without a solution: a form for a spot, the spot's size, and its solve."""
+"""Start of the page: a form for a spot, its size, its solve, and the library of the user."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ctypes
+from collections.abc import Callable, Mapping
 from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
 
 from .._util.argument_checks import brief
-from .._util.compiles import Compiles, compiles_seen
+from .._util.compiles import Compiles
+from .._util.hardware import available_cores
+from .._util.memory_budget import free_memory
 from .._util.specs import parse_spec
 from ..analysis.hand_tables import grid_of
-from ..compilers import compile_game, game_size
-from ..compilers.sizes.size import three_digits
+from ..compilers import GameSize, compile_game, game_size
+from ..compilers.sizes.size import CHUNK_BYTES, three_digits
 from ..errors import format_bytes, suggest
 from ..formats.game_sources import is_foreign
-from ..games import GAMES, SPOTS, make_spot
+from ..formats.other_spots import ENDINGS, options_of_text
+from ..formats.spot_files import spot_text
+from ..games import GAMES, SPOTS
 from ..games.holdem import Holdem
-from ..games.tournaments import read_amounts
+from ..games.poker.spot import Spot
 from ..model.compiled_game import CompiledGame
+from ..solvers import solver_arguments
 from ..solvers.driver import solve
+from ..solvers.solution import Solution
 from .busy import BusyError
 from .card_nodes import tournament_facts
+from .form_fields import fields_of, spot_of, tree_at
+from .library import Library
 from .session import EXPLOITABILITY, Session
 
 PRECISION = "float32"
-"""Precision in which a spot is solved, as by the command ``spot``."""
+"""Default precision in which a spot is solved, as by the command ``spot``."""
 COUNT_SECONDS = 0.5
 """Limit of the processor time for counting the betting of a spot while the form is filled in."""
 TARGET = 0.5
 """Default target of a solve, in per cent of the pot."""
-FIELDS = ("game", *(name for name in GAMES[Holdem.game].accepted if name != "utility"))
-"""Fields of a spot in the form: the game and its parameters, but no functions."""
 SMALL = ("kuhn", "leduc", "nl_leduc", "liars_dice", "goofspiel(cards=4)", "royal_holdem")
 """Games that the page offers in place of a spot."""
 
 
-class SpotForm:
-    """State of the page before there is a solution: a spot that is being built and solved."""
+class CancelledError(BaseException):
+    """Cancellation of a build, raised in the thread that builds, as Ctrl-C in the main thread."""
 
-    def __init__(self) -> None:
+
+class SpotForm:
+    """State of the page apart from its solutions: a game that is being built, and the library.
+
+    Args:
+        session: Session that is shown at first; None for the form.
+        library: Library of the user; None if nothing can be saved.
+    """
+
+    def __init__(self, session: Session | None = None, library: Library | None = None) -> None:
+        self.library = library
         self.session: Session | None = None
         """Session with the solution, which at first has no iterations; None until the game is
         compiled."""
+        if session is not None:
+            self._take(session)
+        self.view: Mapping[str, Any] = {}
+        """State of the page that shows the session: its address and its locks."""
+        self.compiles: Compiles | None = None
+        """Counts of the kernels that this process compiles, while a server runs."""
         self.error: str | None = None
-        self._compiles: Compiles | None = None
+        self._work = ""
+        self._is_cancelled = False
         self._thread: Thread | None = None
         self._lock = Lock()
 
     def about(self) -> dict[str, Any]:
-        """Return the choices of the form."""
+        """Return the choices of the form, the entries of the library, and the state of the page."""
+        library = self.library
         return {
             "kind": "form",
             "title": "tensorcfr",
             "target": TARGET,
             "spots": list(SPOTS),
             "games": list(SMALL),
+            "precisions": list(CHUNK_BYTES),
+            "cores": available_cores(),
+            "library": None if library is None else library.about(),
+            "page": {} if library is None else library.page(),
         }
 
     def range(self, text: Any, game: Any = Holdem.game) -> dict[str, Any]:
@@ -78,42 +107,64 @@ class SpotForm:
             summary["grid"] = grid_of(hands).means(weights, np.ones(len(hands))).tolist()
         return summary
 
-    def size(self, options: Any) -> dict[str, Any]:
+    def size(self, options: Any, precision: Any = PRECISION) -> dict[str, Any]:
         """Return the size of a spot before it is built.
 
         Raises:
             TypeError: The options are not a mapping.
             ValueError: An option is unknown, missing or invalid, or the spot is too large to count.
+            MemoryError: The spot does not fit into the free memory.
         """
-        rules = make_spot(**_checked(options))
-        size = game_size(rules, seconds=COUNT_SECONDS)
-        if not size.is_whole:
-            raise ValueError(
-                f"{rules.name} has more than {three_digits(size.public_nodes or 0)} public nodes; "
-                "give fewer sizes"
-            )
-        needed = int(size.bytes_in_all(PRECISION)[1])
+        rules = spot_of(options)
+        size, needed = _fitting(rules, _precision(precision))
         return {
             "hands": [len(hands) for hands in rules.hands],
             "public_nodes": size.public_nodes,
             "infosets": int(size.infosets),
             "bytes": needed,
             "memory": format_bytes(needed),
+            "chip": rules.options.get("chip", 1),
             "pot": rules.pot,
             "tournament": tournament_facts(rules),
         }
+
+    def tree(self, options: Any, line: Any, size: Any = "") -> dict[str, Any]:
+        """Return the actions of a spot at a line; see :func:`tree_at`."""
+        return tree_at(spot_of(options), line, size)
+
+    def read(self, text: Any, name: Any = "") -> dict[str, Any]:
+        """Return the fields of the form for a spot in a text of this or of another program.
+
+        Args:
+            text: The text.
+            name: Name of the file that it comes from, or empty.
+
+        Raises:
+            TypeError: The text or the name is not a text.
+            ValueError: The text has no known format, or the spot has three players.
+        """
+        if not isinstance(text, str) or not isinstance(name, str):
+            raise TypeError("a spot must be a text")
+        suffix = next((ending for ending in ENDINGS if name.lower().endswith(ending)), "")
+        named = name[:100] or "the text"
+        return {"fields": fields_of(options_of_text(text, named, suffix=suffix))}
+
+    # ------------------------------------------------------------------------------------ building
 
     def begin(self, request: Any) -> None:
         """Build a spot, or a game by its name, and solve it.
 
         Args:
             request: Mapping with ``spot``, the options of a spot, or ``game``, a name;
-                ``iterations``, and ``target``, in per cent of the pot or in the game's own unit.
+                ``iterations``, and ``target``, in per cent of the pot or in the game's own unit;
+                ``precision`` and ``threads``, or neither; ``fields`` of the form, which are
+                remembered.
 
         Raises:
             BusyError: A game is being built.
             TypeError: ``request`` or one of its values has a wrong type.
-            ValueError: The spot, the game or the target is invalid.
+            ValueError: The spot, the game, the target, the precision or the threads are invalid.
+            MemoryError: The spot does not fit into the free memory.
         """
         if not isinstance(request, Mapping):
             raise TypeError("expected an object")
@@ -121,8 +172,11 @@ class SpotForm:
         target = request.get("target")
         if target is not None:
             target = EXPLOITABILITY("target", target)
+        threads = _threads(request.get("threads"))
+        precision = _precision(request.get("precision"))
         if source is None:
-            source = make_spot(**_checked(request.get("spot")))
+            source = spot_of(request.get("spot"))
+            _fitting(source, precision)
             if target is not None:
                 target = target / 100.0 * source.pot_value
         elif not isinstance(source, str):
@@ -130,53 +184,249 @@ class SpotForm:
         elif is_foreign(source) or parse_spec(source)[0] not in GAMES:
             # A text may also be a path or a game of another package, which a page must not open.
             raise ValueError(f"there is no game {brief(source)}; {suggest(source[:60], GAMES)}")
+        fields = request.get("fields")
+        if self.library is not None and isinstance(fields, Mapping):
+            self.library.remember(fields)
+        arguments = source, request.get("iterations"), target, precision, threads
+        self._start("building the game", self._build, *arguments)
+
+    def _start(self, work: str, target: Callable[..., Session], *arguments: Any) -> None:
+        """Run work in a thread; its result becomes the session.
+
+        Raises:
+            BusyError: A game is being built.
+        """
+
+        def run() -> None:
+            try:
+                session = target(*arguments)
+                if self._is_cancelled:
+                    session.stop()
+                    return
+                if self.session is not None and self.session is not session:
+                    self.session.stop()
+                self._take(session)
+            except CancelledError:
+                pass
+            except Exception as error:
+                # An error that follows from the cancellation does not matter.
+                self.error = None if self._is_cancelled else str(error) or type(error).__name__
+
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 raise BusyError("a game is being built already")
-            self.error = None
-            arguments = source, request.get("iterations"), target
-            self._thread = Thread(target=self._build, args=arguments, daemon=True)
+            self.error, self._work, self._is_cancelled = None, work, False
+            self._thread = Thread(target=run, daemon=True)
             self._thread.start()
 
-    def _build(self, source: Any, iterations: Any, target: Any) -> None:
-        try:
-            with compiles_seen() as self._compiles:
-                game: CompiledGame = compile_game(source)
-                cards = PRECISION if game.is_of_cards else None
-                session = Session(solve(game, iters=0, precision=cards), precision=cards)
+    def _build(
+        self, source: Any, iterations: Any, target: Any, precision: str, threads: int | str
+    ) -> Session:
+        options: dict[str, Any] = {}
+        if isinstance(source, Spot):  # By name, so that files of its solutions can compile it.
+            source, options = source.game, source.options
+        game: CompiledGame = compile_game(source, **options)
+        cards = precision if game.is_of_cards else None
+        first = solve(game, iters=0, precision=cards)
+        session = Session(first, precision=cards, threads=threads)
+        if not self._is_cancelled:
             session.solve({}, iterations, target)
-            if self.session is not None:
-                self.session.stop()
-            self.session = session
-        except Exception as error:
-            self.error = str(error) or type(error).__name__
+        self.view = {}
+        return session
+
+    def _take(self, session: Session) -> None:
+        """Show a session, whose plays and reports are saved in the folder of the library."""
+        session.folder = None if self.library is None else self.library.folder
+        self.session = session
+
+    def cancel(self) -> None:
+        """Cancel the build; its thread ends within a step of its work."""
+        thread = self._thread
+        if thread is not None and thread.is_alive() and thread.ident is not None:
+            self._is_cancelled = True
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread.ident), ctypes.py_object(CancelledError)
+            )
 
     def status(self) -> dict[str, Any]:
-        """Return whether a game is being built, and the number of kernels being compiled for it."""
+        """Return whether a game is being built, and the number of kernels being compiled."""
         building = self._thread is not None and self._thread.is_alive()
-        compiles = self._compiles
+        compiles = self.compiles
         return {
             "building": building,
-            "compiles": compiles.begun if compiles and compiles.now and building else 0,
+            "work": self._work if building else "",
+            "cancelled": self._is_cancelled,
+            "compiles": compiles.begun if compiles and compiles.now else 0,
             "ready": self.session is not None and not building,
             "error": self.error,
+            "view": self.view,
         }
 
+    # ------------------------------------------------------------------------------------- library
 
-def _checked(options: Any) -> dict[str, Any]:
-    """Return the options of a spot.
+    def _library(self) -> Library:
+        if self.library is None:
+            raise ValueError("this viewer has no folder to save in")
+        return self.library
+
+    def save(self, request: Any) -> dict[str, Any]:
+        """Save a range, a spot or a solution under a name.
+
+        Args:
+            request: Mapping with ``kind``, ``name`` and ``force``, True to replace an entry; and
+                ``text`` of a range, ``spot``, the options of a spot, or ``solution``, the number of
+                a solution, and ``view``, the state of the page.
+
+        Raises:
+            BusyError: The solution is still being solved.
+            OSError: The file cannot be written.
+            TypeError: A value has a wrong type.
+            ValueError: The name is not allowed, or exists already.
+        """
+        library = self._library()
+        kind, name, force = request.get("kind"), request.get("name"), request.get("force") is True
+        if kind == "solutions":
+            path = self._save_solution(request, library.target(kind, name, force=force))
+            library.keep_page(_view_of(request.get("view")), name)
+        else:
+            text = request.get("text")
+            if kind == "spots":
+                text = spot_text(spot_of(request.get("spot")))
+            elif not isinstance(text, str):
+                raise TypeError("a range must be a text")
+            path = library.write(kind, name, text, force=force)
+        return {"path": str(path), "library": library.about()}
+
+    def _save_solution(self, request: Any, path: Any) -> Any:
+        session, number = self.session, request.get("solution", 0)
+        if session is None or type(number) is not int or not 0 <= number < len(session.solutions):
+            raise ValueError(f"there is no solution {brief(number)}")
+        if session.is_running:
+            raise BusyError("the solve is running: stop it, or save when it has ended")
+        values = session.solutions[number]
+        saved = values.solution.save(path, force=True)
+        values.is_new = False
+        return saved
+
+    def open(self, request: Any) -> dict[str, Any]:
+        """Open an entry of the library.
+
+        Args:
+            request: Mapping with ``kind`` and ``name``; ``second`` is True to show a solution next
+                to the first one.
+
+        Returns:
+            The ``text`` of a range, or the ``fields`` of a spot; nothing for a solution, which is
+            read in the background.
+
+        Raises:
+            BusyError: A game is being built, or a solve is running.
+            ValueError: There is no such entry, or it cannot be read.
+        """
+        library = self._library()
+        kind, name = request.get("kind"), request.get("name")
+        if kind != "solutions":
+            text = library.read(kind, name)
+            return {"text": text} if kind == "ranges" else self.read(text, f"{name}.toml")
+        path, view = library.existing(kind, name), library.page(name)
+        session = self.session if request.get("second") is True else None
+
+        def read() -> Session:
+            solution = Solution.load(path, registered=False)
+            if session is not None:
+                session.compare(solution)
+                return session
+            self.view = view
+            return Session(solution)
+
+        self._start(f"reading {name}", read)
+        return {}
+
+    def remove(self, request: Any) -> dict[str, Any]:
+        """Remove an entry of the library; see :meth:`Library.remove`."""
+        library = self._library()
+        library.remove(request.get("kind"), request.get("name"))
+        return {"library": library.about()}
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of the form for the spot on the page; none for other games."""
+        rules = None if self.session is None else self.session.rules
+        if not isinstance(rules, Spot) or rules.n_players > 2:
+            return {"fields": None}
+        return {"fields": fields_of({"game": rules.game} | rules.options)}
+
+    def keep_page(self, request: Any) -> dict[str, Any]:
+        """Keep the state of the page: ``form``, the fields, and ``view``, its address and locks."""
+        form = request.get("form")
+        if isinstance(form, Mapping) and self.library is not None:
+            self.library.keep_page(self.library.page() | {"form": dict(form)})
+        if request.get("view") is not None:
+            self.view = _view_of(request["view"])
+        return {}
+
+    def finish(self) -> list[Any]:
+        """Stop the solve, and keep the solutions that have not been saved in the library.
+
+        Returns:
+            The paths of the files.
+
+        Raises:
+            OSError: A file cannot be written.
+        """
+        self.cancel()
+        if self.session is None:
+            return []
+        self.session.finish()
+        if self.library is None or not any(values.is_new for values in self.session.solutions):
+            return []
+        solutions = [values.solution for values in self.session.solutions]
+        return self.library.keep_solutions(solutions, self.view)
+
+
+def _view_of(view: Any) -> dict[str, Any]:
+    """Return the state of a page: its address and its locks.
 
     Raises:
-        TypeError: The options are not a mapping.
-        ValueError: An option is unknown or missing, or a part of an amount is not a number.
+        TypeError: The state is not a mapping, or the address is not a text.
     """
-    if not isinstance(options, Mapping):
-        raise TypeError("the spot must be an object")
-    for name in options:
-        if name not in FIELDS:
-            raise ValueError(f"a spot has no {name!r}; {suggest(name, FIELDS)}")
-    for name in ("board", "ranges", "pot", "stacks"):
-        if options.get(name) in (None, "", ["", ""]):
-            raise ValueError(f"the spot has no {name}")
-    # Fields that are left empty have their defaults.
-    return read_amounts({name: value for name, value in options.items() if value != ""})
+    if not isinstance(view, Mapping) or not isinstance(view.get("address", ""), str):
+        raise TypeError("the state of the page must be an object with an address")
+    return {name: view[name] for name in ("address", "locks") if name in view}
+
+
+def _precision(precision: Any) -> str:
+    """Return the precision of a solve; by default :data:`PRECISION`."""
+    checked: str = solver_arguments.PRECISION("precision", precision or PRECISION)
+    return checked
+
+
+def _threads(threads: Any) -> int | str:
+    """Return the number of threads of a solve; by default as many as help."""
+    checked: int | str = solver_arguments.THREADS_OR_AUTO(
+        "threads", threads or solver_arguments.AUTO
+    )
+    return checked
+
+
+def _fitting(rules: Spot, precision: str) -> tuple[GameSize, int]:
+    """Return the size of a spot, and the bytes to build and solve it.
+
+    Raises:
+        ValueError: The spot is too large to count.
+        MemoryError: It does not fit into the free memory; names both amounts and a remedy.
+    """
+    size = game_size(rules, seconds=COUNT_SECONDS)
+    if not size.is_whole:
+        raise ValueError(
+            f"{rules.name} has more than {three_digits(size.public_nodes or 0)} public nodes; "
+            "give fewer sizes"
+        )
+    needed = {name: int(size.bytes_in_all(name)[1]) for name in CHUNK_BYTES}
+    if needed[precision] > (free := free_memory()):
+        fits = needed["int16"] <= free
+        remedy = "choose the precision int16" if fits else "give fewer sizes or smaller ranges"
+        raise MemoryError(
+            f"{rules.name} needs about {format_bytes(needed[precision])} to build and solve, and "
+            f"{format_bytes(free)} are free: {remedy}"
+        )
+    return size, needed[precision]

@@ -12,7 +12,6 @@ from ..model.compiled_game import CompiledGame
 from ..solvers.solution import Solution
 from ..subgames.coaching import Coach, JudgedDecision
 from ..subgames.play import Match
-from .library import default_folder
 from .shown_nodes import HandNodes, Nodes, SolutionValues
 from .training_log import TrainingLog
 
@@ -23,6 +22,7 @@ class ShownSolutions(Protocol):
     game: CompiledGame
     nodes: Nodes
     solutions: list[SolutionValues]
+    folder: Path | None
 
 
 class Trainer:
@@ -32,13 +32,11 @@ class Trainer:
     the exploitability of the solution, whose values are not more exact than that.
 
     Args:
-        session: The session.
-        folder: Folder of the log; by default that of the user's data.
+        session: The session, whose folder has the log of all plays.
     """
 
-    def __init__(self, session: ShownSolutions, folder: Path | None = None) -> None:
+    def __init__(self, session: ShownSolutions) -> None:
         self._session, self._lock = session, Lock()
-        self._folder = folder
         self._log: TrainingLog | None = None
         self._solution: Solution | None = None
         self._matches: dict[int, Match] = {}
@@ -52,7 +50,7 @@ class Trainer:
     def log(self) -> TrainingLog:
         """Log of the plays, which is read when it is first needed."""
         if self._log is None:
-            self._log = TrainingLog(self._folder or default_folder())
+            self._log = TrainingLog(self._session.folder)
         return self._log
 
     def deal(self, solution: Any, seat: Any, node: Any) -> dict[str, Any]:
@@ -127,10 +125,10 @@ class Trainer:
             return self._state()
 
     def _playing(self) -> Match:
-        shown = [values.solution for values in self._session.solutions]
-        if self._seat not in self._matches or not any(one is self._solution for one in shown):
+        match = self._matches.get(self._seat)
+        if match is None or match.game is not self._session.game:
             raise ValueError("no play has begun: deal one")
-        return self._matches[self._seat]
+        return match
 
     def _advance(self) -> None:
         """Let the opponent act until it is the user's turn or the play is over."""

@@ -29,25 +29,29 @@ class TrainingLog:
     number of cards on the board.
 
     Args:
-        folder: Folder of the file. It is made when the first play is saved.
+        folder: Folder of the file, which is made when the first play is saved; None if nothing is
+            saved.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE
+    def __init__(self, folder: Path | None) -> None:
+        self.path = None if folder is None else folder / FILE
         self.session = secrets.token_hex(8)
         """Name of this session."""
         self.problem: str | None = None
         """Reason for which plays are not saved, or lines of the file are not counted."""
         self._plays: list[dict[str, Any]] = []
-        self._read()
+        if self.path is None:
+            self.problem = "not saved: this viewer has no folder to save in"
+        else:
+            self._read(self.path)
 
-    def _read(self) -> None:
+    def _read(self, path: Path) -> None:
         try:
-            lines = self.path.read_text("utf-8").splitlines()
+            lines = path.read_text("utf-8").splitlines()
         except FileNotFoundError:
             return
         except (OSError, UnicodeDecodeError) as error:
-            self.problem = f"{self.path} cannot be read: {error}"
+            self.problem = f"{path} cannot be read: {error}"
             return
         for line in lines:
             try:
@@ -55,7 +59,7 @@ class TrainingLog:
                 _sums([play])
                 _ = play["session"], play["when"], play["game"], play["digest"]
             except (KeyError, TypeError, ValueError):
-                self.problem = f"{self.path} has a line that is not a play of the trainer"
+                self.problem = f"{path} has a line that is not a play of the trainer"
             else:
                 self._plays.append(play)
 
@@ -63,6 +67,8 @@ class TrainingLog:
         """Add a play of this session, and append it to the file."""
         stamped = {"session": self.session, "when": datetime.now().isoformat(timespec="seconds")}
         self._plays.append(stamped | play)
+        if self.path is None:
+            return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             line = json.dumps(self._plays[-1], ensure_ascii=False).encode() + b"\n"
@@ -90,7 +96,7 @@ class TrainingLog:
         }
         worst = sorted(decisions, key=lambda decision: -decision["cost"])[:WORST]
         return {
-            "file": str(self.path),
+            "file": None if self.path is None else str(self.path),
             "problem": self.problem,
             "sums": {
                 "this session": _sums(session),

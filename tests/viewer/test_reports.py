@@ -35,6 +35,12 @@ def session() -> Session:
     return Session(solve(compile_game("holdem", **TURN), "dcfr", iters=10, precision="float32"))
 
 
+def reports_of(session: Session, folder: Path) -> Reports:
+    """New reports of a session that saves in a folder."""
+    session.folder, session.reports = folder, Reports(session)
+    return session.reports
+
+
 def finished(reports: Reports) -> dict[str, Any]:
     """The report after its work."""
     while (told := reports.status())["running"] or told["opening"]:
@@ -43,7 +49,7 @@ def finished(reports: Reports) -> dict[str, Any]:
 
 
 def test_rows_are_those_of_solve_boards(session: Session, tmp_path: Path) -> None:
-    reports = Reports(session, tmp_path)
+    reports = reports_of(session, tmp_path)
     node = session.nodes.place("check")
     reports.begin(" ".join(BOARDS), node, 1.0)
     told = finished(reports)
@@ -59,7 +65,7 @@ def test_rows_are_those_of_solve_boards(session: Session, tmp_path: Path) -> Non
     # The same report goes on from its table; another line has another one.
     began = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert len(began) == 1
-    again = Reports(session, tmp_path)
+    again = reports_of(session, tmp_path)
     again.begin(f"{BOARDS[0]} 2c3c4c5d", node, 1.0)
     assert [row["seconds"] for row in finished(again)["rows"]][0] == told["rows"][0]["seconds"]
     assert len(list(tmp_path.iterdir())) == 1
@@ -67,7 +73,7 @@ def test_rows_are_those_of_solve_boards(session: Session, tmp_path: Path) -> Non
 
 def test_a_board_is_opened_and_solved(session: Session, tmp_path: Path) -> None:
     shown = Session(session.solutions[0].solution, precision="float32")
-    reports = shown.reports = Reports(shown, tmp_path)
+    reports = reports_of(shown, tmp_path)
     with pytest.raises(ValueError, match="no board '7c7d2h2s'"):
         reports.open(BOARDS[1])
     reports.begin(BOARDS[1], 0, 1.0)
@@ -82,7 +88,7 @@ def test_a_board_is_opened_and_solved(session: Session, tmp_path: Path) -> None:
 
 
 def test_cards_on_the_way_stand_for_all(session: Session, tmp_path: Path) -> None:
-    reports = Reports(session, tmp_path)
+    reports = reports_of(session, tmp_path)
     reports.begin(BOARDS[0], session.nodes.place("check check 7s"), 2.0)
     told = finished(reports)
     assert told["line"] == "check check *"
@@ -90,7 +96,7 @@ def test_cards_on_the_way_stand_for_all(session: Session, tmp_path: Path) -> Non
 
 
 def test_refusals(session: Session, tmp_path: Path) -> None:
-    reports = Reports(session, tmp_path)
+    reports = reports_of(session, tmp_path)
     for boards, node, target, message in (
         ("25", 0, None, "4 cards on the board"),
         ("Td9d6h", 0, None, "not a board of 4 cards"),

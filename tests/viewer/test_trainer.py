@@ -20,6 +20,12 @@ def leduc() -> Solution:
     return solve(compile_game("leduc"), iters=30)
 
 
+def trainer_of(session: Session, folder: Path) -> Trainer:
+    """The trainer of a session that saves in a folder."""
+    session.folder = folder
+    return session.trainer
+
+
 def finished(trainer: Trainer, **begin: Any) -> dict[str, Any]:
     """The play after the user has always taken the last action."""
     play = trainer.deal(begin.get("solution", 0), begin.get("seat"), begin.get("node", 0))["play"]
@@ -36,7 +42,7 @@ def label_of(decision: dict[str, Any], hand: str) -> str:
 
 
 def test_every_decision_has_its_cost(leduc: Solution, tmp_path: Path) -> None:
-    trainer = Trainer(Session(leduc), tmp_path)
+    trainer = trainer_of(Session(leduc), tmp_path)
     table = values(leduc.game, leduc).table().to_dict()
     count, right = 0, 0
     for number in range(6):
@@ -67,7 +73,7 @@ def test_every_decision_has_its_cost(leduc: Solution, tmp_path: Path) -> None:
 
 
 def test_plays_begin_at_a_node(leduc: Solution, tmp_path: Path) -> None:
-    trainer, nodes = Trainer(Session(leduc), tmp_path), leduc.game.nodes
+    trainer, nodes = trainer_of(Session(leduc), tmp_path), leduc.game.nodes
     play = trainer.deal(0, 0, nodes.find_node("raise raise"))["play"]
     assert [step["label"] for step in play["steps"]] == ["raise", "raise"]
     assert [step["player"] for step in play["steps"]] == [0, 1]
@@ -130,7 +136,7 @@ def test_a_log_over_sessions(tmp_path: Path) -> None:
 
 
 def test_refusals(leduc: Solution, tmp_path: Path) -> None:
-    trainer = Trainer(Session(leduc), tmp_path / "file" / "below")
+    trainer = trainer_of(Session(leduc), tmp_path / "file" / "below")
     (tmp_path / "file").write_text("")
     assert trainer.state()["play"] is None
     with pytest.raises(ValueError, match="no play has begun"):
@@ -154,6 +160,6 @@ def test_refusals(leduc: Solution, tmp_path: Path) -> None:
     ):
         session = Session(solve(compile_game(game), iters=2))
         with pytest.raises(ValueError, match=message):
-            Trainer(session, tmp_path).deal(0, 0, session.nodes.root)
+            trainer_of(session, tmp_path).deal(0, 0, session.nodes.root)
     with pytest.raises(ValueError, match="has no iterations"):
-        Trainer(Session(solve(leduc.game, iters=0)), tmp_path).deal(0, 0, 0)
+        trainer_of(Session(solve(leduc.game, iters=0)), tmp_path).deal(0, 0, 0)

@@ -259,6 +259,16 @@ class SizedBetting(Betting):
         """Format an amount in chips: ``"120"``, ``"2.5"``."""
         return f"{(amount * self.chip).normalize():f}"
 
+    def label_of(self, size: BetSize, state: StreetState) -> str:
+        """Return the label of the bet or raise of a size, within the limits of stack and pot."""
+        current_bet, all_in = max(state.street_put), self._all_in(state)
+        pot, top = self._pot(state, current_bet), self._top(state, current_bet, all_in)
+        is_all_in = size.kind == "all-in"
+        amount = all_in if is_all_in else self._amount(size, state, current_bet, all_in, pot)
+        amount = max(min(amount, top), min(self._smallest_raise(state, current_bet), top))
+        word = RAISE if current_bet else BET
+        return ALL_IN if amount == all_in else word + self.format_chips(amount)
+
     def amount_of(self, label: str) -> int:
         """Return the amount in the label of a bet or raise, but not of :data:`ALL_IN`."""
         return self._read(label.removeprefix("bet").removeprefix("raise"))

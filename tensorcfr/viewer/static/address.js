@@ -55,6 +55,7 @@ function readAddress() {
 
 function remember(push) {
   const now = address();
+  if (location.hash !== now) keepView();
   if (boot.mode === "widget" || location.hash === now) return;  // A frame has no address.
   history[push ? "pushState" : "replaceState"](null, "", now);
 }

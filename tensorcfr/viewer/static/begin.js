@@ -7,7 +7,7 @@ function showAbout() {
   at("title").title = about.game;
   at("title").className = about.title.length > LONG ? "long" : "";
   at("brief").textContent = about.solutions.map((solution, index) => (about.names.length > 1 ? `${nameOf(index)}: ` : "") +
-    `${whole(solution.iterations)} iterations, exploitability ${brief(solution.exploitability, 3)}${about.unit ? ` ${about.unit}` : ""}`).join("; ");
+    headlineOf(solution)).join("; ");
   at("summary").textContent = [about.title === about.game ? "" : about.game, ...about.solutions.map((solution, index) =>
     `${about.names.length > 1 ? nameOf(index) + ": " : ""}${solution.algorithm}, ${whole(solution.iterations)} iterations, ` +
     `exploitability ${brief(solution.exploitability)}, values ${solution.values.map(value => signed(value)).join(" / ")}`)].filter(Boolean).join("\n");
@@ -15,12 +15,26 @@ function showAbout() {
   at("meaning").textContent = about.solutions[0].meaning || "";
   at("locks").hidden = !answers;
   at("solve-chips").hidden = !about.tournament;
-  at("new-spot").hidden = !boot.form;
+  at("new-spot").hidden = at("save").hidden = !boot.form;
+  at("edit-tree").hidden = !boot.form || !known(about.per_cent);
   at("show-trainer").hidden = !canTrain();
   at("show-report").hidden = !canReport();
   showCost();
   showRisks();
   showCurve();
+}
+
+// Exploitability, as a share of the pot where there is one; rounding is not 0.
+function exploitable(value, digits = 3) {
+  const {per_cent, unit} = state.about;
+  if (!known(value)) return "–";
+  const text = number => number > 0 && number < 5e-13 ? "below 1e-12" : brief(number, digits);
+  return known(per_cent) ? `${text(value / per_cent)}% of the pot` : `${text(value)}${unit ? ` ${unit}` : ""}`;
+}
+
+function headlineOf(solution) {
+  if (!solution.iterations && solution.trace.length < 2 && solution.algorithm !== "lp") return "not solved yet: every action is equally likely";
+  return `${whole(solution.iterations)} iterations${state.running ? " so far" : ""}, exploitability ${exploitable(solution.exploitability)}`;
 }
 
 // Name of a solution, with the utilities that it was solved for if they are not those of the values.
@@ -122,6 +136,9 @@ function listen() {
   at("filter").addEventListener("input", () => setFilter(at("filter").value));
   at("save-csv").addEventListener("click", saveCsv);
   at("save-json").addEventListener("click", saveJson);
+  at("save").addEventListener("click", quietly(showSaving));
+  at("edit-tree").addEventListener("click", quietly(editTree));
+  at("free-all").addEventListener("click", () => { state.locks = {}; showLocks(); showStrategy(); showEditor(); });
   at("new-spot").addEventListener("click", () => { history.pushState(null, "", "#form"); begin(); });
   at("search").addEventListener("input", quietly(search));
   at("search").addEventListener("keydown", quietly(async event => {
@@ -142,20 +159,22 @@ function listen() {
 }
 
 async function begin() {
-  const form = Boolean(boot.form) && (location.hash.startsWith("#form") || !(await ready()));
+  const status = boot.form ? await request("/api/form/status") : {ready: true, view: {}};
+  const form = location.hash.startsWith("#form") || !status.ready;
   at("form").hidden = !form;
   at("tools").classList.toggle("bare", form);
-  if (form) { at("look").hidden = at("line").hidden = true; state.node = null; await showForm(); return; }
+  if (form) { building += 1; at("look").hidden = at("line").hidden = true; state.node = null; await showForm(); return; }
   if (!state.about) {
     state.about = await source.about();
     state.version = state.about.version;
     at("iterations").value = state.about.iterations;
     state.locks = {};
     for (const solution of state.about.solutions) Object.assign(state.locks, solution.locks);
-    showAbout();
+    Object.assign(state.locks, status.view.locks);
     showLocks();
     if (answers) watch();
   }
+  showAbout();
   const wanted = readAddress(), {panel} = state.view;
   at("look").hidden = false;
   await go(wanted, null, false);

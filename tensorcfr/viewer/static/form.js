@@ -8,45 +8,78 @@ const EXAMPLES = {
   short_deck: ["99+,A9s+,AJo+,KTs+,KQo,QTs+,JTs,98s", "66+,A6s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+"],
   short_omaha: ["AA$ds,KK$ds,QQ$ds,JT98$ds", "AA$ss,KQJT$ds,JT97$ds"],
 };
-const FIELDS = {
-  game: "holdem", board: "Td9d6hQc", oop: EXAMPLES.holdem[0], ip: EXAMPLES.holdem[1],
-  pot: "100", stacks: "200", payouts: "", others: "", bounties: "", target: "0.5", iterations: "1000",
+// Options of a solve, which are not part of a spot.
+const SOLVING = {target: "0.5", iterations: "1000", precision: "float32", threads: "auto"};
+// Sizes of both players, or of OOP only where `split` is set.
+const SIZES = {
   "bets.flop": "50%", "bets.turn": "60%", "bets.river": "60%,a", "raises.flop": "2.5x", "raises.turn": "2.5x", "raises.river": "2.5x",
 };
+const FIELDS = {
+  game: "holdem", board: "Td9d6hQc", oop: EXAMPLES.holdem[0], ip: EXAMPLES.holdem[1], pot: "100", stacks: "200",
+  chip: "", big_blind: "", rake: "", rake_cap: "", dead: "", folded: "", payouts: "", others: "", bounties: "",
+  split: "", "donk.turn": "", "donk.river": "", add_allin: "150", force_allin: "15", merging: "10", add: "", remove: "", line: "",
+  ...SOLVING, ...SIZES, ...Object.fromEntries(Object.entries(SIZES).map(([name, sizes]) => [`${name}.ip`, sizes])),
+};
 const spot = {...FIELDS};
-let sizing = 0, building = 0;
-
-async function ready() {
-  return (await request("/api/form/status")).ready;
-}
+let choices = null, isFilled = false, sizing = 0, building = 0;
 
 const boardOf = () => (spot.board.match(/[akqjt2-9][shdc]/gi) || []).map(card => card[0].toUpperCase() + card[1].toLowerCase());
+const streetsLeft = () => STREETS.slice(Math.max(0, boardOf().length - 3));
+const linesOf = text => text.split("\n").map(line => line.trim()).filter(Boolean);
+const share = text => text.trim() ? `${text.replace("%", "").trim()}%` : "";
 
 // Options for the game: sizes of the streets that are left.
 function spotOptions() {
-  const left = STREETS.slice(Math.max(0, boardOf().length - 3));
-  const sizes = what => Object.fromEntries(left.map(street => [street, spot[`${what}.${street}`]]));
-  return {
-    game: spot.game, board: spot.board, ranges: [spot.oop, spot.ip], pot: Number(spot.pot), stacks: spot.stacks,
-    payouts: spot.payouts, others: spot.others, bounties: spot.bounties,
-    bets: sizes("bets"), raises: sizes("raises"),
-  };
+  const left = streetsLeft();
+  const sizes = what => Object.fromEntries(left.map(street => [street, spot.split
+    ? {oop: spot[`${what}.${street}`], ip: spot[`${what}.${street}.ip`]} : spot[`${what}.${street}`]]));
+  const donk = left.slice(1).filter(street => spot[`donk.${street}`].trim()).map(street => [street, spot[`donk.${street}`]]);
+  const options = {bets: sizes("bets"), raises: sizes("raises"), ranges: [spot.oop, spot.ip]};
+  for (const name of ["game", "board", "pot", "stacks", "payouts", "others", "bounties", "chip", "big_blind", "rake_cap", "dead"]) options[name] = spot[name];
+  for (const name of ["rake", "add_allin", "force_allin", "merging"]) options[name] = share(spot[name]);
+  for (const name of ["folded", "add", "remove"]) if (linesOf(spot[name]).length) options[name] = linesOf(spot[name]);
+  if (donk.length) options.donk = Object.fromEntries(donk);
+  return options;
 }
 
+const changedFields = () => Object.fromEntries(Object.keys(FIELDS).filter(name => spot[name] !== FIELDS[name]).map(name => [name, spot[name]]));
+
 function keepForm() {
-  const changed = Object.keys(FIELDS).filter(name => spot[name] !== FIELDS[name]);
-  history.replaceState(null, "", `#form${changed.map(name => `&${name}=${encodeURIComponent(spot[name])}`).join("")}`);
+  const parts = Object.entries(changedFields()).map(([name, value]) => `&${name}=${encodeURIComponent(value)}`);
+  history.replaceState(null, "", `#form${parts.join("")}`);
+  keepPage({form: changedFields()});
 }
 
 function readForm() {
-  for (const part of location.hash.split("&").slice(1)) {
-    const [name, value] = part.split("=");
-    if (name in FIELDS) try { spot[name] = decodeURIComponent(value); } catch { /* Not ours. */ }
-  }
+  const parts = location.hash.split("&").slice(1).map(part => part.split("="));
+  for (const [name, value] of parts) if (name in FIELDS) try { spot[name] = decodeURIComponent(value); } catch { /* Not ours. */ }
+  if (!parts.length && !isFilled) takeFields(choices.page.form, {});
+  isFilled = true;
 }
+
+// Take fields that the server sends or keeps. Others get `rest`: their defaults, unless some are to stay.
+function takeFields(fields, rest = {...FIELDS, ...only(spot, [...Object.keys(SOLVING), ...(fields.oop ? [] : ["oop", "ip"]), ...(fields["bets.river"] === undefined ? Object.keys(FIELDS).filter(name => /^(bets|raises|donk|split)/.test(name)) : [])])}) {
+  Object.assign(spot, rest);
+  for (const [name, value] of Object.entries(fields || {})) if (name in FIELDS && typeof value === "string") spot[name] = value;
+}
+const only = (from, names) => Object.fromEntries(names.map(name => [name, from[name]]));
+
+const said = text => make("p", {class: "dim"}, text);
 
 function field(name, label, attributes = {}) {
   const box = make("input", {id: `form-${name}`, "data-field": name, autocomplete: "off", spellcheck: "false", ...attributes, on: {input: () => changed(name, box.value)}});
+  box.value = spot[name];
+  return make("label", {}, label, box);
+}
+
+function area(name, label, placeholder) {
+  const box = make("textarea", {id: `form-${name}`, rows: 2, spellcheck: "false", placeholder, on: {input: () => changed(name, box.value)}});
+  box.value = spot[name];
+  return make("label", {class: "area"}, label, box);
+}
+
+function choice(name, label, values) {
+  const box = make("select", {id: `form-${name}`, "data-field": name, on: {change: () => changed(name, box.value)}}, ...values.map(value => make("option", {value}, value)));
   box.value = spot[name];
   return make("label", {}, label, box);
 }
@@ -56,13 +89,19 @@ function changed(name, value) {
   spot[name] = value;
   keepForm();
   if (name === "board") { showDeck(); showStreets(); }
-  if (name === "game") ["oop", "ip"].forEach((seatName, seat) => {
+  if (name === "split") {
+    // Both players begin with the sizes that they had in common.
+    if (value) for (const one of Object.keys(SIZES)) spot[`${one}.ip`] = spot[one];
+    showStreets();
+  }
+  if (name === "game") ["oop", "ip"].forEach((seatName, index) => {
     // Replace example ranges that the user has not changed.
-    if (EXAMPLES[value] && spot[seatName] === before[seat]) setField(seatName, EXAMPLES[value][seat]);
+    if (EXAMPLES[value] && spot[seatName] === before[index]) setField(seatName, EXAMPLES[value][index]);
     else quietly(showPainted)(seatName);
   });
   if (name === "oop" || name === "ip") quietly(showPainted)(name);
   quietly(showSize)();
+  if (!SOLVING[name] && at("form-tree").open) quietly(showTree)();
 }
 
 function setField(name, value) {
@@ -70,43 +109,61 @@ function setField(name, value) {
   changed(name, value);
 }
 
-function gameField(names) {
-  const box = make("select", {id: "form-game", "data-field": "game", on: {change: () => changed("game", box.value)}}, ...names.map(name => make("option", {value: name}, name)));
-  box.value = spot.game;
-  return make("label", {}, "game", box);
+// Details stay open while something in them differs from its default.
+function more(id, title, names, ...children) {
+  return make("details", {id, open: names.some(name => spot[name] !== FIELDS[name])}, make("summary", {}, title), ...children);
 }
 
 async function showForm() {
+  choices = await request("/api/form/about");
   readForm();
-  const about = await request("/api/form/about");
   at("title").textContent = "A new spot";
+  at("title").className = "";
   document.title = "a new spot – tensorcfr";
   at("spot").replaceChildren();
   at("about").hidden = true;
+  drawForm();
+  const status = await request("/api/form/status");
+  if (status.building) waitForGame();
+  else if (status.error) sayBuilding(status.error, true);
+}
+
+function drawForm() {
+  const number = {inputmode: "decimal"};
   const boardAndChips = make("fieldset", {}, make("legend", {}, "board and chips"),
-    gameField(about.spots), field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
-    make("div", {class: "pairs"}, field("pot", "pot", {inputmode: "decimal"}), field("stacks", "stacks")));
-  const money = make("fieldset", {id: "form-tournament"}, make("legend", {}, "tournament"),
+    choice("game", "game", choices.spots), field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
+    make("div", {class: "pairs"}, field("pot", "pot", number), field("stacks", "stacks"), field("rake", "rake, %", {...number, placeholder: "0"}), field("rake_cap", "rake cap", {...number, placeholder: "none"})),
+    more("form-more", "chip, blinds, dead and folded cards", ["chip", "big_blind", "dead", "folded"],
+      make("div", {class: "pairs"}, field("chip", "smallest chip", {...number, placeholder: "fits"}), field("big_blind", "big blind", number)), field("dead", "dead cards", {placeholder: "2c2d"}),
+      area("folded", "ranges that folded, one on each line", "random, !top 25%"),
+      said("Bets are rounded to the smallest chip: by default 1, 0.1, 0.01, …, whichever fits the pot and the stacks.")));
+  const money = more("form-tournament", "tournament", ["payouts", "others", "bounties"],
     field("payouts", "prizes", {placeholder: "500,300,200; empty in a cash game"}),
     field("others", "others' stacks", {placeholder: "1500,1400"}), field("bounties", "bounties", {placeholder: "OOP, IP, others"}),
-    make("p", {class: "dim"}, "Prizes that can still be won, the first first. Unequal stacks: OOP,IP. Bounties are progressive."));
-  const sizes = make("fieldset", {}, make("legend", {}, "sizes by street"), make("div", {id: "streets"}),
-    make("p", {class: "dim"}, "60% of the pot, 2.5x the bet (raises), 100c chips, e geometric, a all-in; commas between."));
+    said("Prizes that can still be won, the first first. Unequal stacks: OOP,IP. Bounties are progressive."));
+  const split = make("input", {id: "form-split", type: "checkbox", on: {change: () => changed("split", split.checked ? "yes" : "")}});
+  split.checked = Boolean(spot.split);
+  const sizes = make("fieldset", {}, make("legend", {}, "sizes"), make("div", {id: "streets"}), make("label", {class: "check"}, split, "other sizes for IP"),
+    said("60% of the pot, 2.5x the bet (raises), 100c chips, e geometric, a all-in; commas between. Donk bets: empty as bets, - none."),
+    more("form-thresholds", "thresholds", ["add_allin", "force_allin", "merging"],
+      field("add_allin", "add all-in up to, % of the pot", number), field("force_allin", "all-in if at most this is left, % of the pot", number), field("merging", "drop sizes nearer than, %", number)),
+    make("details", {id: "form-tree", open: Boolean(spot.line || spot.add || spot.remove), on: {toggle: quietly(showTree)}}, make("summary", {}, "tree: add and remove sizes at a line"), make("div", {id: "tree"}),
+      area("add", "added lines", "check bet75"), area("remove", "removed lines", "check bet50")), money);
   const solving = make("fieldset", {}, make("legend", {}, "solve"),
     make("p", {id: "form-size", role: "status"}),
-    make("div", {class: "pairs"}, field("target", "until, % of the pot", {inputmode: "decimal"}), field("iterations", "or iterations", {inputmode: "numeric"})),
-    make("button", {id: "build", class: "main", on: {click: () => build({spot: spotOptions()})}}, "build and solve"),
+    make("div", {class: "pairs"}, field("target", "until, % of the pot", number), field("iterations", "or iterations", {inputmode: "numeric"}),
+      choice("precision", "precision", choices.precisions), choice("threads", "threads", ["auto", ...Array.from({length: choices.cores}, (_, i) => String(i + 1))])),
+    make("p", {class: "buttons"}, make("button", {id: "build", class: "main", disabled: true, on: {click: () => build({spot: spotOptions()})}}, "build and solve"),
+      make("button", {id: "cancel", hidden: true, on: {click: quietly(() => request("/api/form/cancel", {}))}}, "cancel")),
     make("p", {id: "building", role: "status"}),
-    make("p", {class: "dim buttons"}, "Or a game: ", ...about.games.map(name => make("button", {"data-game": name, on: {click: () => build({game: name})}}, name))));
+    make("p", {class: "dim buttons"}, "Or a game: ", ...choices.games.map(name => make("button", {"data-game": name, on: {click: () => build({game: name})}}, name))));
   at("form").replaceChildren(
-    make("div", {class: "fields"}, boardAndChips, make("div", {}, sizes, money), solving), make("div", {class: "fields"}, ...["oop", "ip"].map(painter)));
+    make("div", {class: "fields"}, make("div", {}, boardAndChips), sizes, make("div", {}, solving, openings())), make("div", {class: "fields"}, ...["oop", "ip"].map(painter)));
   moves(at("deck"), ".cell", () => 13);
   showDeck();
   showStreets();
   for (const seatName of ["oop", "ip"]) quietly(showPainted)(seatName);
   quietly(showSize)();
-  const status = await request("/api/form/status");
-  if (status.building) waitForGame();
 }
 
 function showDeck() {
@@ -121,85 +178,37 @@ function showDeck() {
 }
 
 function showStreets() {
-  const left = STREETS.slice(Math.max(0, boardOf().length - 3));
-  if (at("streets").dataset.left === left.join()) return;
-  at("streets").dataset.left = left.join();
-  at("streets").replaceChildren(...left.map(street => make("div", {class: "pairs"},
-    field(`bets.${street}`, `${street}: bets`), field(`raises.${street}`, "raises"))));
-}
-
-// ------------------------------------------------------------------------------ painting ranges
-
-function painter(seatName) {
-  const box = make("textarea", {id: `form-${seatName}`, rows: 2, spellcheck: "false", "aria-label": `range of ${seatName.toUpperCase()}`, on: {input: () => changed(seatName, box.value)}});
-  box.value = spot[seatName];
-  const weight = make("input", {type: "range", min: 0, max: 100, step: 5, value: 100, id: `weight-${seatName}`, "aria-label": "weight for painting"});
-  const said = make("output", {}, "100%");
-  weight.addEventListener("input", () => { said.textContent = `${weight.value}%`; });
-  const grid = make("div", {class: "square paint", id: `paint-${seatName}`, role: "group", "aria-label": `range of ${seatName.toUpperCase()}, painted`});
-  let brush = null;
-  const paint = cell => { if (cell && brush !== null && cell.dataset.brushed !== "yes") { cell.dataset.brushed = "yes"; paintClass(seatName, cell.dataset.hand, brush); } };
-  grid.addEventListener("pointerdown", event => {
-    const cell = event.target.closest(".cell");
-    if (!cell) return;
-    const now = Number(weight.value) / 100;
-    brush = Math.abs(Number(cell.dataset.weight) - now) < 1e-9 ? 0 : now;
-    paint(cell);
-  });
-  grid.addEventListener("pointermove", event => { if (brush !== null) paint(document.elementFromPoint(event.clientX, event.clientY)?.closest?.(`#paint-${seatName} .cell`)); });
-  window.addEventListener("pointerup", () => {
-    brush = null;
-    for (const cell of grid.children) delete cell.dataset.brushed;
-  });
-  grid.addEventListener("keydown", event => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    const cell = event.target.closest(".cell"), now = Number(weight.value) / 100;
-    paintClass(seatName, cell.dataset.hand, Math.abs(Number(cell.dataset.weight) - now) < 1e-9 ? 0 : now);
-  });
-  moves(grid, ".cell", () => 13);
-  return make("fieldset", {}, make("legend", {}, seatName.toUpperCase()), box,
-    make("p", {class: "painting"}, make("label", {}, "paint ", weight, said), make("span", {id: `combos-${seatName}`, class: "dim"}),
-      make("button", {on: {click: () => setField(seatName, "")}}, "clear")), grid);
-}
-
-// Append a painted class to the text: later parts take precedence.
-function paintClass(seatName, name, weight) {
-  const left = spot[seatName].split(",").map(part => part.trim()).filter(part => part && part.replace("!", "").split(":")[0] !== name);
-  const text = weight === 0 ? `!${name}` : weight === 1 ? name : `${name}:${weight}`;
-  setField(seatName, [...left, text].join(","));
-}
-
-const painted = {};
-async function showPainted(seatName) {
-  const turn = painted[seatName] = (painted[seatName] || 0) + 1;
-  const read = await request("/api/form/range", {text: spot[seatName], game: spot.game});
-  if (turn !== painted[seatName]) return;
-  at(`combos-${seatName}`).className = read.error ? "error" : "dim";
-  if (read.error) { at(`combos-${seatName}`).textContent = read.error; return; }
-  at(`combos-${seatName}`).textContent = `${brief(read.combos, 5)} combos`;
-  // Ranges of hands of four cards cannot be painted, only written.
-  at(`paint-${seatName}`).hidden = at(`weight-${seatName}`).parentElement.hidden = !read.grid;
-  if (read.grid) refill(at(`paint-${seatName}`), ".cell", ...CLASSES.map((name, i) => {
-    const weight = read.grid[Math.floor(i / 13)][i % 13];
-    return make("button", {
-      class: "cell", "data-hand": name, "data-key": name, "data-weight": weight, "aria-label": `${name}, ${percent(weight)}`,
-      style: filled([[1, "var(--weight)"]], weight),
-    }, make("b", {}, name));
-  }));
+  const left = streetsLeft(), now = `${left.join()}${spot.split}`;
+  if (at("streets").dataset.now === now) return;
+  at("streets").dataset.now = now;
+  const named = who => name => spot.split ? `${who} ${name}` : name;
+  at("streets").replaceChildren(...left.map((street, index) => make("div", {class: "pairs", role: "group", "aria-label": street}, make("b", {}, street),
+    ...["", ...(spot.split ? [".ip"] : [])].flatMap(end => {
+      const label = named(end ? "IP" : "OOP");
+      return [field(`bets.${street}${end}`, label("bets")), field(`raises.${street}${end}`, label("raises"))];
+    }),
+    index ? field(`donk.${street}`, "donk bets", {placeholder: "as bets"}) : null)));
 }
 
 // ------------------------------------------------------------------------------ size and solve
 
+let lastSize = null;
 async function showSize() {
-  const turn = ++sizing, said = at("form-size");
-  await new Promise(done => setTimeout(done, 250));
+  const turn = ++sizing, words = at("form-size");
+  // A size of other fields would mislead, and so would a button that builds what it does not describe.
+  at("build").disabled = true;
+  words.className = "dim";
+  words.textContent = "working out the size …";
+  await new Promise(done => setTimeout(done, 150));
   if (turn !== sizing) return;
-  const size = await request("/api/form/size", spotOptions()), failed = size.error;
+  const size = await request("/api/form/size", {spot: spotOptions(), precision: spot.precision});
   if (turn !== sizing) return;
-  said.className = failed ? "error" : "";
-  said.textContent = failed || `${size.hands.join(" × ")} hands, ${whole(size.public_nodes)} public nodes, ${whole(size.infosets)} infosets: about ${size.memory} to build and solve.${moneyOf(size.tournament)}`;
-  at("build").disabled = Boolean(failed);
+  const failed = size.error;
+  words.className = failed ? "error" : "";
+  const before = lastSize && !failed && lastSize.public_nodes !== size.public_nodes ? ` (before: ${whole(lastSize.public_nodes)} public nodes, ${lastSize.memory})` : "";
+  words.textContent = failed || `${size.hands.join(" × ")} hands, ${whole(size.public_nodes)} public nodes, ${whole(size.infosets)} infosets: about ${size.memory} to build and solve${before}.${size.chip === 1 ? "" : ` Smallest chip ${size.chip}.`}${moneyOf(size.tournament)}`;
+  if (!failed) lastSize = size;
+  at("build").disabled = Boolean(failed) || !at("cancel").hidden;
 }
 
 // Prizes and risks of both players of the spot before it is played.
@@ -209,14 +218,19 @@ function moneyOf(tournament) {
   return ` Prizes now: ${[0, 1].map(i => `${players[i]} ${brief(prizes[i])}${known(factors[i][1 - i]) ? `, bubble factor ${factors[i][1 - i].toFixed(2)}` : ""}`).join("; ")}.`;
 }
 
+function sayBuilding(text, failed) {
+  at("building").className = failed ? "error" : "";
+  at("building").textContent = text;
+}
+
 async function build(what) {
   const target = Number(spot.target);
-  at("building").className = "";
+  const options = what.spot ? {target: target > 0 ? target : null, precision: spot.precision, fields: only(spot, Object.keys(changedFields()))} : {target: null};
   try {
-    await request("/api/form/solve", {...what, iterations: Number(spot.iterations), target: what.spot && target > 0 ? target : null});
+    await request("/api/form/solve", {...what, ...options, iterations: Number(spot.iterations), threads: spot.threads === "auto" ? null : Number(spot.threads)});
   } catch (error) {
-    at("building").className = "error";
-    at("building").textContent = error.message;
+    if (!(error instanceof Refused)) throw error;
+    sayBuilding(error.message, true);
     return;
   }
   waitForGame();
@@ -224,23 +238,25 @@ async function build(what) {
 
 async function waitForGame() {
   const turn = ++building;
+  let status;
+  at("cancel").hidden = false;
+  at("build").disabled = true;
   for (let seconds = 0; turn === building; seconds += 0.3) {
-    let status;
     try { status = await request("/api/form/status"); } catch { return; }
-    if (status.error) {
-      at("building").className = "error";
-      at("building").textContent = status.error;
-      return;
-    }
-    if (status.ready) break;
-    const what = status.compiles ? `compiling kernels, ${status.compiles} so far (once on this machine)` : "building the game";
-    at("building").textContent = `${what} … ${seconds.toFixed(0)} s`;
+    if (!status.building) break;
+    sayBuilding(`${status.cancelled ? "cancelling" : compilingOf(status) || status.work} … ${seconds.toFixed(0)} s`);
     await new Promise(done => setTimeout(done, 300));
   }
   if (turn !== building) return;
+  at("cancel").hidden = true;
+  if (status.error || status.cancelled || !status.ready) {
+    sayBuilding(status.error || "cancelled", Boolean(status.error));
+    quietly(showSize)();
+    return;
+  }
   kept.clear();
   state.about = null;
   state.line = [];
-  history.pushState(null, "", "#0");
+  history.pushState(null, "", status.view.address || "#0");
   await begin();
 }

@@ -47,6 +47,7 @@ const KEYS = {
   f: () => at("filter-box").hidden || at("filter").focus(),
   p: () => at("show-trainer").hidden || at("show-trainer").click(),
   r: () => at("show-report").hidden || at("show-report").click(),
+  s: () => at("save").hidden || at("save").click(),
   i: () => at("show-iterations").hidden || at("show-iterations").click(),
   t: () => at("theme").click(),
   "?": () => at("help").showModal(),
@@ -55,7 +56,7 @@ const KEYS = {
 function pressed(event) {
   const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(document.activeElement.tagName);
   if (event.key === "Escape") { at("found").hidden = true; document.activeElement.blur(); return; }
-  if (typing || event.ctrlKey || event.altKey || event.metaKey || at("help").open) return;
+  if (typing || event.ctrlKey || event.altKey || event.metaKey || at("help").open || at("saving").open) return;
   if (event.key === "t" || event.key === "?") { event.preventDefault(); KEYS[event.key](); return; }
   const node = state.node, open = Object.keys(PANELS).find(name => !at(PANELS[name].box).hidden);
   const clicks = event.key === "Enter" && document.activeElement.tagName === "BUTTON";

@@ -18,8 +18,31 @@ window.addEventListener("message", ({source, data}) => {
   if (answer) answer({ok: data.status === 200, text: async () => data.text, json: async () => JSON.parse(data.text)});
 });
 
+// Say what the server does if an answer takes long: its first use of a feature compiles kernels.
+const compilingOf = status => status.compiles ? `compiling kernels, ${status.compiles} so far (once on this machine)` : "";
+let pending = 0, waiting = null;
+async function sayWaiting() {
+  waiting = null;
+  if (!pending || !boot.form) return;
+  let text = "";
+  try { text = compilingOf(await (await fetch("/api/form/status", {headers: {"X-Token": boot.token}})).json()); } catch { /* The request that waits will say so. */ }
+  if (!pending) return;
+  at("waiting").textContent = `${text || "working"} …`;
+  at("waiting").hidden = false;
+  waiting = setTimeout(sayWaiting, 400);
+}
+function answered() {
+  pending -= 1;
+  if (pending) return;
+  clearTimeout(waiting);
+  waiting = null;
+  at("waiting").hidden = true;
+}
+
 async function request(path, body) {
   let answer;
+  pending += 1;
+  if (!waiting) waiting = setTimeout(sayWaiting, 600);
   try {
     answer = await (boot.mode === "widget" ? asked : fetch)(path, {
       method: body === undefined ? "GET" : "POST",
@@ -30,6 +53,8 @@ async function request(path, body) {
     if (leaving) return new Promise(() => {});  // The page is being left, so no one waits for the answer.
     sayGone();
     throw new Refused(GONE);
+  } finally {
+    answered();
   }
   leaving = false;
   at("trouble").hidden = true;

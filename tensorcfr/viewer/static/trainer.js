@@ -114,7 +114,7 @@ function statistics({sums, streets, sessions, worst, file, problem}) {
         if (found.length) { openPanel(null); go(found[0].node); }
       })}}, `${costText(one)}: ${one.action} with ${one.hand}, not ${one.best}`), make("small", {}, one.line === "start" ? "at the start" : `after ${one.line}`))))) : null,
     sessions.length > 1 ? make("div", {}, make("h3", {}, "sessions"), make("table", {}, make("tbody", {}, ...sessions.map(one => row(`${one.when.slice(0, 10)} ${one.game}`, one))))) : null,
-    make("p", {class: problem ? "error" : "dim", id: "log"}, problem || `Saved in ${file}. A decision is right if it costs at most the exploitability of the solution.`),
+    make("p", {class: problem ? "error" : "dim", id: "log"}, problem || `${file ? `Saved in ${file}. ` : ""}A decision is right if it costs at most the exploitability of the solution.`),
   ].filter(known);
 }
 

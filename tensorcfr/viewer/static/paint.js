@@ -1,0 +1,63 @@
+// Ranges of the form: as text, painted on a grid, and from the library.
+
+function painter(seatName) {
+  const box = make("textarea", {id: `form-${seatName}`, rows: 2, spellcheck: "false", "aria-label": `range of ${seatName.toUpperCase()}`, on: {input: () => changed(seatName, box.value)}});
+  box.value = spot[seatName];
+  const weight = make("input", {type: "range", min: 0, max: 100, step: 5, value: 100, id: `weight-${seatName}`, "aria-label": "weight for painting"});
+  const said = make("output", {}, "100%");
+  weight.addEventListener("input", () => { said.textContent = `${weight.value}%`; });
+  const grid = make("div", {class: "square paint", id: `paint-${seatName}`, role: "group", "aria-label": `range of ${seatName.toUpperCase()}, painted`});
+  let brush = null;
+  const paint = cell => { if (cell && brush !== null && cell.dataset.brushed !== "yes") { cell.dataset.brushed = "yes"; paintClass(seatName, cell.dataset.hand, brush); } };
+  grid.addEventListener("pointerdown", event => {
+    const cell = event.target.closest(".cell");
+    if (!cell) return;
+    const now = Number(weight.value) / 100;
+    brush = Math.abs(Number(cell.dataset.weight) - now) < 1e-9 ? 0 : now;
+    paint(cell);
+  });
+  grid.addEventListener("pointermove", event => { if (brush !== null) paint(document.elementFromPoint(event.clientX, event.clientY)?.closest?.(`#paint-${seatName} .cell`)); });
+  window.addEventListener("pointerup", () => {
+    brush = null;
+    for (const cell of grid.children) delete cell.dataset.brushed;
+  });
+  grid.addEventListener("keydown", event => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    const cell = event.target.closest(".cell"), now = Number(weight.value) / 100;
+    paintClass(seatName, cell.dataset.hand, Math.abs(Number(cell.dataset.weight) - now) < 1e-9 ? 0 : now);
+  });
+  moves(grid, ".cell", () => 13);
+  return make("fieldset", {}, make("legend", {}, seatName.toUpperCase()), box, shelf("ranges", {
+    taken: found => setField(seatName, found.text), given: () => ({text: spot[seatName]}), file: text => setField(seatName, text.trim()),
+    name: seatName,
+  }),
+    make("p", {class: "painting"}, make("label", {}, "paint ", weight, said), make("span", {id: `combos-${seatName}`, class: "dim"}),
+      make("button", {on: {click: () => setField(seatName, "")}}, "clear")), grid);
+}
+
+// Append a painted class to the text: later parts take precedence.
+function paintClass(seatName, name, weight) {
+  const left = spot[seatName].split(",").map(part => part.trim()).filter(part => part && part.replace("!", "").split(":")[0] !== name);
+  const text = weight === 0 ? `!${name}` : weight === 1 ? name : `${name}:${weight}`;
+  setField(seatName, [...left, text].join(","));
+}
+
+const painted = {};
+async function showPainted(seatName) {
+  const turn = painted[seatName] = (painted[seatName] || 0) + 1;
+  const read = await request("/api/form/range", {text: spot[seatName], game: spot.game});
+  if (turn !== painted[seatName]) return;
+  at(`combos-${seatName}`).className = read.error ? "error" : "dim";
+  if (read.error) { at(`combos-${seatName}`).textContent = read.error; return; }
+  at(`combos-${seatName}`).textContent = `${brief(read.combos, 5)} combos`;
+  // Ranges of hands of four cards cannot be painted, only written.
+  at(`paint-${seatName}`).hidden = at(`weight-${seatName}`).parentElement.hidden = !read.grid;
+  if (read.grid) refill(at(`paint-${seatName}`), ".cell", ...CLASSES.map((name, i) => {
+    const weight = read.grid[Math.floor(i / 13)][i % 13];
+    return make("button", {
+      class: "cell", "data-hand": name, "data-key": name, "data-weight": weight, "aria-label": `${name}, ${percent(weight)}`,
+      style: filled([[1, "var(--weight)"]], weight),
+    }, make("b", {}, name));
+  }));
+}
