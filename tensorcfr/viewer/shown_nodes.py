@@ -211,11 +211,11 @@ class Nodes(ABC):
         query, casefolded = text.strip(), text.strip().casefold()
         if not query:
             return []
-        nodes = self._exactly(query)
+        # Lines come before the many infosets whose labels contain them.
+        nodes = self._exactly(query) | self._lines(_words(query))
         if self.game.n_infosets <= MAX_SEARCHED:
             matching = (pair for pair in self._labelled() if casefolded in pair[0].casefold())
             nodes |= islice(matching, MAX_FOUND)
-        nodes |= self._lines(_words(query))
         listed = islice(nodes.items(), MAX_FOUND)
         return [{"infoset": label, "node": node} for label, node in listed]
 

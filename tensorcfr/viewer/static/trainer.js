@@ -79,7 +79,7 @@ function felt(play) {
       chips.call ? [" · to call ", make("b", {}, brief(chips.call, 6))] : []) : null,
     make("div", {class: "steps"}, ...steps),
     make("div", {class: "holding"}, make("span", {class: "dim"}, "you hold "), make("span", {class: "board large", id: "holding"}, ...pretty(play.hand)),
-      play.over ? [make("span", {class: "dim"}, `, ${seat(1 - play.seat)} `), make("span", {class: "board large", id: "opponent"}, ...pretty(play.opponent))] : []),
+      play.over ? [make("span", {class: "dim"}, `${seat(1 - play.seat)} holds `), make("span", {class: "board large", id: "opponent"}, ...pretty(play.opponent))] : []),
     play.over
       ? make("p", {id: "outcome", role: "status"}, make("b", {}, `${signed(amount(play.won, null))} ${unitName()}`), hasPot() ? make("small", {}, `net of half the pot${play.decisions.length ? "" : "; the hand ended before your first decision"}`) : null)
       : make("div", {id: "choices", role: "toolbar", "aria-label": "your action"}, ...play.actions.map((action, index) => make("button", {
