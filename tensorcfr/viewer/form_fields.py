@@ -52,14 +52,14 @@ def spot_of(options: Any) -> Spot:
         if options.get(name) in (None, "", ["", ""]):
             raise ValueError(f"the spot has no {name}")
     # Fields that are left empty have their defaults.
-    given = {name: value for name, value in options.items() if value not in ("", None)}
+    filled_in = {name: value for name, value in options.items() if value != ""}
     for name in NUMBERS:
-        if isinstance(given.get(name), str):
-            given[name] = _number(name, given[name])
-    given = read_amounts(given)
-    if "chip" not in given:
-        given["chip"] = fitting_chip(given)
-    return make_spot(**given)
+        if isinstance(filled_in.get(name), str):
+            filled_in[name] = _number(name, filled_in[name])
+    filled_in = read_amounts(filled_in)
+    if "chip" not in filled_in:
+        filled_in["chip"] = fitting_chip(filled_in)
+    return make_spot(**filled_in)
 
 
 def _number(name: str, text: str) -> float:
@@ -115,6 +115,8 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
     fields = {"game": str(options.get("game", Holdem.game))}
     if len(ranges := options.get("ranges", ())) > len(PLAYERS):
         raise ValueError("the form has two players, and this spot three")
+    if ranges:  # A whole spot, in which sizes that are not given are none.
+        options = {"bets": "", "raises": "", **options}
     fields |= dict(zip(PLAYERS, map(str, ranges), strict=False))
     for name in ("board", "dead", "pot", "chip", "big_blind", "rake_cap"):
         if options.get(name) is not None:
@@ -137,7 +139,9 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
                 fields[f"{name}.{street}"] = texts[0]
                 fields[f"{name}.{street}.ip"] = texts[1] or ""
     pairs = [(name, f"{name}.ip") for name in fields if f"{name}.ip" in fields]
-    fields["split"] = "yes" if any(fields[one] != fields[two] for one, two in pairs) else ""
+    fields["split"] = (
+        "yes" if any(fields[of_oop] != fields[of_ip] for of_oop, of_ip in pairs) else ""
+    )
     for street in STREETS[1:]:
         donk = _sizes_for(options.get("donk"), street, PLAYERS[0])
         if donk is not None:
@@ -191,7 +195,7 @@ def tree_at(spot: Spot, line: Any, size: Any = "") -> dict[str, Any]:
         while state.player == TO_DEAL:
             state = spot.next(state, None)
     chips = spot.chips(state)
-    here: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "line": path,
         "street": STREETS[state.street],
         "pot": chips.pot,
@@ -202,8 +206,8 @@ def tree_at(spot: Spot, line: Any, size: Any = "") -> dict[str, Any]:
         "added": None,
     }
     if state.player < 0:
-        return here
-    here["player"] = spot.player_names[state.player]
+        return shown
+    shown["player"] = spot.player_names[state.player]
     put, chip = max(state.street_put), float(betting.chip)
     for action in betting.actions(state):
         share = None
@@ -211,11 +215,11 @@ def tree_at(spot: Spot, line: Any, size: Any = "") -> dict[str, Any]:
             # A raise is a share of the pot after the call, as in the notation of sizes.
             amount = chip * (betting.raised_to(state, action) - put)
             share = amount / (chips.pot + chips.call)
-        here["actions"].append({"label": action, "share": share})
-    here["raises"] = put < betting.raised_to(state, ALL_IN)
+        shown["actions"].append({"label": action, "share": share})
+    shown["raises"] = put < betting.raised_to(state, ALL_IN)
     if size:
         sizes = read_sizes(size, "the size", raises=put > 0)
-        if len(sizes) != 1 or not here["raises"]:
+        if len(sizes) != 1 or not shown["raises"]:
             raise ValueError("one size can be added where a bet or a raise is possible")
-        here["added"] = betting.label_of(sizes[0], state)
-    return here
+        shown["added"] = betting.label_of(sizes[0], state)
+    return shown

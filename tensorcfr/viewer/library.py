@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from errno import EEXIST
 from pathlib import Path
 from typing import Any
 
@@ -119,12 +120,12 @@ class Library:
         """Return the path to which an entry is written, in a folder that exists.
 
         Raises:
-            ValueError: The entry exists, and ``force`` is False.
+            FileExistsError: The entry exists, and ``force`` is False.
             OSError: The folder cannot be made.
         """
         path = self.path(kind, name)
         if path.exists() and not force:
-            raise ValueError(f"{name!r} exists already")
+            raise FileExistsError(EEXIST, "the file exists", str(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
@@ -177,7 +178,7 @@ class Library:
     def remember(self, fields: Mapping[str, str]) -> None:
         """Put a spot at the head of the recent ones, which the page offers."""
         state = self.page()
-        recent = [one for one in _maps(state.get("recent")) if one != fields]
+        recent = [spot for spot in _maps(state.get("recent")) if spot != fields]
         self.keep_page(state | {"recent": [dict(fields), *recent][:RECENT]})
 
     def keep_solutions(self, solutions: Iterable[Any], view: Mapping[str, Any]) -> list[Path]:
@@ -221,4 +222,6 @@ def _state_of(path: Path) -> Path:
 
 def _maps(entries: Any) -> list[Any]:
     """Return the mappings of a list; nothing if it is not a list."""
-    return [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
+    return (
+        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )

@@ -64,13 +64,13 @@ class Running:
     is_stopped: bool = False
     error: str | None = None
     is_over: bool = False
-    asked: float = field(default_factory=time.monotonic)
+    last_request: float = field(default_factory=time.monotonic)
     """Time of the latest request for the progress."""
 
     @property
     def is_watched(self) -> bool:
         """True if a page shows the progress."""
-        return time.monotonic() - self.asked < WATCHED_SECONDS
+        return time.monotonic() - self.last_request < WATCHED_SECONDS
 
 
 class Session:
@@ -326,7 +326,7 @@ class Session:
         running = self.running
         report: dict[str, Any] = {"version": self.version, "running": None, "error": None}
         if running is not None and not running.is_over:
-            running.asked = time.monotonic()
+            running.last_request = time.monotonic()
             shown = ("iteration", "iterations", "exploitability", "trace")
             report["running"] = {name: getattr(running, name) for name in shown}
             # Kernels are compiled after the first iteration, too: the evaluation needs others.

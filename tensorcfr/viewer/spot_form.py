@@ -155,10 +155,9 @@ class SpotForm:
         """Build a spot, or a game by its name, and solve it.
 
         Args:
-            request: Mapping with ``spot``, the options of a spot, or ``game``, a name;
-                ``iterations``, and ``target``, in per cent of the pot or in the game's own unit;
-                ``precision`` and ``threads``, or neither; ``fields`` of the form, which are
-                remembered.
+            request: Mapping with ``spot``, the options of a spot, or ``game``, a name. It has
+                ``iterations``, and may have ``target``, in per cent of the pot or in the game's own
+                unit, ``precision`` and ``threads``. The ``fields`` of the form are remembered.
 
         Raises:
             BusyError: A game is being built.
@@ -273,18 +272,23 @@ class SpotForm:
         """Save a range, a spot or a solution under a name.
 
         Args:
-            request: Mapping with ``kind``, ``name`` and ``force``, True to replace an entry; and
-                ``text`` of a range, ``spot``, the options of a spot, or ``solution``, the number of
-                a solution, and ``view``, the state of the page.
+            request: Mapping with ``kind``, ``name`` and ``force``, True to replace an entry. A
+                range has ``text``, and a spot ``spot``, its options. A solution has ``solution``,
+                its number, and ``view``, the state of the page.
+
+        Returns:
+            The ``path`` of the file and the library; or ``exists``, True if the name exists.
 
         Raises:
             BusyError: The solution is still being solved.
             OSError: The file cannot be written.
             TypeError: A value has a wrong type.
-            ValueError: The name is not allowed, or exists already.
+            ValueError: The name is not allowed.
         """
         library = self._library()
         kind, name, force = request.get("kind"), request.get("name"), request.get("force") is True
+        if not force and library.path(kind, name).exists():
+            return {"exists": True}
         if kind == "solutions":
             path = self._save_solution(request, library.target(kind, name, force=force))
             library.keep_page(_view_of(request.get("view")), name)
@@ -396,14 +400,16 @@ def _view_of(view: Any) -> dict[str, Any]:
 
 def _precision(precision: Any) -> str:
     """Return the precision of a solve; by default :data:`PRECISION`."""
-    checked: str = solver_arguments.PRECISION("precision", precision or PRECISION)
+    checked: str = solver_arguments.PRECISION(
+        "precision", PRECISION if precision is None else precision
+    )
     return checked
 
 
 def _threads(threads: Any) -> int | str:
     """Return the number of threads of a solve; by default as many as help."""
     checked: int | str = solver_arguments.THREADS_OR_AUTO(
-        "threads", threads or solver_arguments.AUTO
+        "threads", solver_arguments.AUTO if threads is None else threads
     )
     return checked
 

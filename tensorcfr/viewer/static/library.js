@@ -36,16 +36,15 @@ function shelf(kind, {taken, given, file, name, more: extra = []}) {
   const open = second => tryTo(async () => { say(""); await taken(await request("/api/form/open", {kind, name: list.value, second}), list.value); });
   const save = force => tryTo(async () => {
     say("saving …");
-    let answer;
-    try { answer = await request("/api/form/save", {kind, name: named.value.trim(), force, ...given()}); } catch (error) {
-      if (!/exists already$/.test(error.message)) throw error;
-      say(`${error.message}. `);
+    const answer = await request("/api/form/save", {kind, name: named.value.trim(), force, ...given()});
+    if (answer.exists) {
+      say(`${named.value.trim()} exists already. `);
       const again = make("button", {id: `${id}-replace`, on: {click: save(true)}}, "replace");
       note.append(again);
       again.focus();
       return;
     }
-    fill(choices.library = answer.library);
+    shelved(answer.library);
     say(`saved as ${answer.path}`);
   });
   const keep = make("button", {id: `${id}-save`, on: {click: save(false)}}, "save");
@@ -54,7 +53,7 @@ function shelf(kind, {taken, given, file, name, more: extra = []}) {
     kind === "solutions" && state.about ? make("button", {id: `${id}-second`, title: "show it next to this one", on: {click: open(true)}}, "open as B") : null,
     make("button", {id: `${id}-remove`, title: "delete the file", on: {click: tryTo(async () => {
       if (!confirm(`Delete the ${one} ${list.value}?`)) return;
-      fill(choices.library = (await request("/api/form/remove", {kind, name: list.value})).library);
+      shelved((await request("/api/form/remove", {kind, name: list.value})).library);
     })}}, "delete"),
   ].filter(known);
   list.addEventListener("change", () => { buttons(); named.value = list.value; if (kind === "ranges" && list.value) open(false)(); });
@@ -65,9 +64,16 @@ function shelf(kind, {taken, given, file, name, more: extra = []}) {
     picked.value = "";
   }}}) : null;
   fill(choices.library);
-  return make("div", {class: "shelf"}, make("p", {class: "buttons"}, list, ...chosen,
+  const box = make("div", {class: "shelf", on: {shelved: () => fill(choices.library)}}, make("p", {class: "buttons"}, list, ...chosen,
     file ? make("button", {on: {click: () => picked.click()}}, "file …") : null, picked),
   given ? make("p", {class: "buttons"}, ...extra, named, keep) : null, note);
+  return box;
+}
+
+// All lists show what has been saved or deleted.
+function shelved(library) {
+  choices.library = library;
+  for (const box of document.querySelectorAll(".shelf")) box.dispatchEvent(new Event("shelved"));
 }
 
 const bytesText = bytes => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(0)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
@@ -111,6 +117,7 @@ function openings() {
 // --------------------------------------------------------------------------- of a solution
 
 async function showSaving() {
+  at("saving").showModal();
   await refreshChoices();
   const {names} = state.about;
   const which = make("select", {id: "save-which", "aria-label": "solution"}, ...names.map((name, index) => make("option", {value: index}, name)));
@@ -119,7 +126,6 @@ async function showSaving() {
     given: () => ({solution: Number(which.value || 0), view: viewOf()}),
     taken: async (_, name) => { at("saving").close(); saySolving(`reading ${name} …`); await waitForSolution(); },
   }), said(choices.library ? `Files are in ${choices.library.folder}. What is not saved is kept there as “last A” and “last B” when the viewer ends.` : "This viewer has no folder to save in."));
-  at("saving").showModal();
   at("solutions-name").focus();
 }
 

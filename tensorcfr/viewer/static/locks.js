@@ -45,7 +45,7 @@ function showEditor(chosen = chosenHands()) {
   const always = index => inputs.forEach((box, other) => { box.value = other === index ? 1 : 0; });
   const note = make("p", {class: "error", role: "status", id: "lock-note"});
   const change = fixed => {
-    for (const label of chosen.labels) { delete state.locks[label]; if (fixed) state.locks[label] = fixed; }
+    setLocks(Object.fromEntries(chosen.labels.map(label => [label, fixed])));
     locksChanged();
   };
   const fix = () => {
@@ -62,8 +62,13 @@ function showEditor(chosen = chosenHands()) {
     make("p", {class: "buttons"},
       make("button", {id: "lock", class: "main", on: {click: fix}}, "fix"),
       make("button", {id: "unlock", on: {click: () => change(null)}}, "free"),
-      chosen.text && chosen.text !== "*" ? null : make("button", {id: "lock-as-is", title: "fix the strategy as it is: each class keeps its mean frequencies", on: {click: () => { Object.assign(state.locks, locksAsTheyAre(chosen)); locksChanged(); }}}, "fix as it is"),
+      chosen.text && chosen.text !== "*" ? null : make("button", {id: "lock-as-is", title: "fix the strategy as it is: each class keeps its mean frequencies", on: {click: () => { setLocks(locksAsTheyAre(chosen)); locksChanged(); }}}, "fix as it is"),
       all, range));
+}
+
+// Set locks, or free them; a later lock takes precedence, so it is last.
+function setLocks(locks) {
+  for (const [label, lock] of Object.entries(locks)) { delete state.locks[label]; if (lock) state.locks[label] = lock; }
 }
 
 // Reason why probabilities cannot be fixed, or an empty text.
@@ -130,7 +135,7 @@ function progressOf(running) {
   return compiles ? `${done}; ${compiles}` : done;
 }
 
-const endOf = status => status.startsWith("stopped by") ? "stopped, and the strategy so far is kept" : status;
+const endOf = status => status.startsWith("stopped by") ? "stopped; the strategy so far is kept" : `solved: ${status}`;
 
 const BEAT = 3000, QUICK = 200;  // Milliseconds between two requests to the server.
 let watching = 0;
@@ -156,7 +161,7 @@ async function watch() {
   if (isNew || was !== Boolean(running)) {
     if (isNew) state.about = await source.about();
     state.version = isNew ? status.version : state.version;
-    if (!running && !status.error) saySolving(`solved: ${endOf(state.about.solutions[state.about.solutions.length - 1].status)}`);
+    if (!running && !status.error) saySolving(endOf(state.about.solutions[state.about.solutions.length - 1].status));
     showAbout();
     if (isNew) await go(state.wanted, state.chosen, false);
   }

@@ -54,4 +54,6 @@ async function editTree() {
   history.pushState(null, "", "#form");
   keepForm();
   await begin();
+  at("form-tree").open = true;
+  at("form-tree").scrollIntoView();
 }
