@@ -287,7 +287,8 @@ class CardHandNodes(HandNodes):
         if self._numbers is not None and len(board) >= 3:
             cards, hands = self._numbers[list(board)], self._numbers[self.rules.hands[player]]
             return made_hands(tuple(cards.tolist()), hands), draws(tuple(cards.tolist()), hands)
-        if (made := self.rules.groups(player, board).get("made")) is None:
+        made = self.rules.groups(player, board).get("made")
+        if made is None or self._groups_on(player, board):
             return None
         return [made.names[group] for group in made.of_hand.tolist()], [""] * len(made.of_hand)
 

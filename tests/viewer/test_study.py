@@ -23,12 +23,11 @@ from tensorcfr.viewer.session import Session
 pytestmark = IN_BROWSER
 FLOP: dict[str, Any] = {
     "board": "Td9d6h",
-    "ranges": ("AA,KQs,76s,A5s", "QJs,88,AKo"),
+    "ranges": ("AA,KQs", "QJs,88"),
     "pot": 5.5,
     "chip": 0.5,
-    "stacks": 8,
-    "bets": "75%",
-    "raises": "a",
+    "stacks": 4,
+    "bets": "a",
 }
 PHONE, DESK = (390, 844), (1400, 900)
 
