@@ -33,6 +33,7 @@ from tensorcfr.errors import MissingExtraError
 from tensorcfr.formats import parse_spot
 from tensorcfr.games import GAMES, SPOTS, make_spot
 from tensorcfr.sweep import read_algorithm
+from tensorcfr.viewer.library import Library
 from tensorcfr.viewer.routes import FORM, ROUTES, refusal, respond_to
 from tensorcfr.viewer.session import Session
 from tensorcfr.viewer.spot_form import SpotForm
@@ -57,6 +58,14 @@ ODD: tuple[Any, ...] = (
 CARDS = ("Td9d6h", "Td9d6hQc", "Td9d6hQc2s", "6h7h8h", "AhAh2c", "Zz", "Td9d6hQc2s3d")
 RANGES = ("AA", "KK,QQ:0.5", "random", "22-77", "A2s+", "AAKK", "AsKs", "AA:2", "KK-", "QQ:")
 TEXTS = ("50%", "33%,75%,a", "2x,3x", "min", "1c", "1c,2c,3c", "e", "2e,a", "3e200%", "pot", "5c2r")
+TEXTS_OF_SPOTS = (
+    "pot = 5",
+    "set_pot 50\nset_board Qs,Jh,2h\nset_effective_stack 9",
+    "set_board Td9d6h\nset_pot 0 0 50\nset_eff_stack 9\nadd_line 0 0 0",
+    '{"startingPot": 5, "effectiveStack": "x"}',
+    "variant = 'NT'\nactions = []",
+    "[1]\nvariant = 'NT'",
+)
 LINES = ("check bet5", "check check", "bet5 raise20", "fold", "bet", "allin call", "check  ", "x y")
 
 
@@ -205,8 +214,13 @@ def try_viewer(dice: Random, seen: Seen) -> None:
         path += "?" + urlencode({one: f"{asked[one]}" for one in chosen}, errors="replace")
     elif path == f"{FORM}range":
         body = {"text": of(dice, RANGES), "game": of(dice, tuple(SPOTS))}
-    elif path == f"{FORM}size":
-        body = spot_options(dice)
+    elif path in (f"{FORM}size", f"{FORM}tree"):
+        body = {"spot": spot_options(dice), "precision": of(dice, ("int16", "float32", None))}
+        body |= {"line": of(dice, ([], ["check"], ["bet5", "call"])), "size": of(dice, TEXTS)}
+    elif path == f"{FORM}read":
+        body = {"text": of(dice, TEXTS_OF_SPOTS), "name": of(dice, ("", "a.json", "b.toml"))}
+    elif path in (f"{FORM}save", f"{FORM}open", f"{FORM}remove", f"{FORM}page"):
+        body = entry(dice)
     elif path == f"{FORM}solve":
         body = {"iterations": of(dice, (1,)), "target": of(dice, (1, 0.5, None))}
         key, value = dice.choice((("spot", spot_options(dice)), ("game", name_of_game(dice))))
@@ -232,6 +246,36 @@ def try_viewer(dice: Random, seen: Seen) -> None:
             session.stop()
 
 
+def entry(dice: Random) -> dict[str, Any]:
+    """Request for an entry of the library."""
+    return {
+        "kind": of(dice, ("spots", "ranges", "solutions")),
+        "name": of(dice, ("x", "two words", "../x", "a/b", "CON", ".x", "a\\b", "x.toml")),
+        "text": of(dice, RANGES),
+        "spot": spot_options(dice),
+        "force": of(dice, (True, False)),
+        "solution": of(dice, (0, 1)),
+        "view": of(dice, ({}, {"address": "#1", "locks": {}}, {"address": 5})),
+        "form": of(dice, ({}, {"pot": "5.5"})),
+    }
+
+
+def try_library(dice: Random, seen: Seen) -> None:
+    """Requests for entries of the library, in the folder of this process, and nowhere else."""
+    library = Library("library")
+    start, request = SpotForm(dice.choice(seen.sessions), library), entry(dice)
+    work = dice.choice((start.save, start.open, start.remove, start.keep_page))
+    path = library.path(request["kind"], request["name"])
+    if path.parent.parent != library.folder or path.resolve().parent != path.parent.resolve():
+        raise RuntimeError(f"{path} is outside of the library")
+    try:
+        work(request)
+    except FileNotFoundError:
+        pass
+    finally:
+        start.cancel()
+
+
 KINDS: dict[str, tuple[float, Callable[[Random, Seen], None], bool]] = {
     "spots": (0.3, try_spot, False),
     "texts of spots": (0.15, try_text, False),
@@ -239,6 +283,7 @@ KINDS: dict[str, tuple[float, Callable[[Random, Seen], None], bool]] = {
     "options": (0.1, try_options, False),
     "locks": (0.1, try_locks, False),
     "requests": (0.2, try_viewer, False),
+    "library": (0.05, try_library, True),
 }
 """Of each kind its share, what tries an input, and whether it may name files."""
 

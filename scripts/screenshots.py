@@ -19,6 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from tensorcfr import CompiledGame, compile_game, solve
 from tensorcfr.viewer import iteration_page
+from tensorcfr.viewer.library import Library
 from tensorcfr.viewer.server import Server
 from tensorcfr.viewer.session import Session
 
@@ -30,6 +31,8 @@ READY = "body[data-ready]"
 DESKTOP, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 COLOURS = 256
 """Colours of a picture, which make its file small; rare ones, of single actions, are kept."""
+FOLDER = "/home/you/poker"
+"""Folder of the library, which is not there: nothing is saved."""
 SPOT: dict[str, Any] = {
     "board": "Td9d6hQc",
     "ranges": (
@@ -42,12 +45,14 @@ SPOT: dict[str, Any] = {
     "raises": "2.5x",
 }
 """A turn."""
+FLOP = {"board": "Td9d6h", "bets": {"flop": "50%", "turn": "60%", "river": "60%"}, "stacks": 500}
+"""Changes of the turn to a flop."""
 
 
 @contextmanager
-def served(session: Session | None) -> Iterator[str]:
+def served(session: Session | None, folder: str = FOLDER) -> Iterator[str]:
     """The address of a viewer; without a session, of the form."""
-    server = Server(session)
+    server = Server(session, library=Library(folder))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -112,12 +117,45 @@ def holdem(browser: Any) -> None:
         save(phone, "viewer_phone.png")
 
 
+def study(browser: Any) -> None:
+    """The trainer in the middle of a hand, and a report on flops."""
+    flop = compile_game("holdem", **(SPOT | FLOP))
+    session = Session(solve(flop, target="0.5%", precision="float32"), precision="float32")
+    session.trainer.log.session = "5"  # The seed of the deals.
+    with TemporaryDirectory() as folder, served(session, folder) as url:
+        page = open_page(browser, url, DESKTOP)
+        page.keyboard.press("p")
+        for action in ("check", "call", "check"):
+            if not page.locator("#choices").count():
+                page.click("#deal")
+            page.wait_for_selector("#choices")
+            chosen = page.locator(f"#choices [data-action='{action}']")
+            (chosen if chosen.count() else page.locator("#choices button")).first.click()
+            page.wait_for_selector("#trainer .judged")
+        page.wait_for_timeout(500)
+        page.evaluate("document.getElementById('log').remove()")  # The name of a folder.
+        save(page, "viewer_trainer.png")
+        page.keyboard.press("p")
+        page.keyboard.press("r")
+        page.wait_for_selector("#report-begin")
+        page.click("#report-begin")
+        page.wait_for_selector("#report-said:has-text('25 of 25 boards')")
+        page.click("[data-key='sort equity']")
+        page.evaluate("document.getElementById('report-said').remove()")
+        save(page, "viewer_boards.png")
+
+
 def form(browser: Any) -> None:
-    """The page that asks for a spot."""
+    """The page that asks for a spot, with the tree at a line."""
     with served(None) as url:
         page = open_page(browser, url, DESKTOP, "dark")
         page.wait_for_selector("#form-size:has-text('public nodes')")
         page.wait_for_selector("#paint-ip .cell")
+        page.click("#form-tree summary")
+        page.click("#tree [data-step='check']")
+        page.fill("#tree-size", "100%")
+        page.click("#tree-add")
+        page.wait_for_selector("#form-size:has-text('before:')")
         save(page, "viewer_form.png")
 
 
@@ -152,6 +190,7 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
         leduc(browser)
         holdem(browser)
+        study(browser)
         form(browser)
         bluff(browser)
         iterations(browser)

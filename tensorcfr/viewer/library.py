@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from errno import EEXIST
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from .._util.argument_checks import brief
@@ -60,6 +61,7 @@ class Library:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).expanduser().absolute()
+        self._lock = Lock()
 
     def path(self, kind: Any, name: Any) -> Path:
         """Return the path of an entry's file, which need not exist.
@@ -175,11 +177,15 @@ class Library:
         with replacing(path) as file:
             file.write(text.encode())
 
+    def change_page(self, **parts: Any) -> None:
+        """Keep some parts of the state of the page, and leave the others as they are."""
+        with self._lock:
+            self.keep_page(self.page() | parts)
+
     def remember(self, fields: Mapping[str, str]) -> None:
         """Put a spot at the head of the recent ones, which the page offers."""
-        state = self.page()
-        recent = [spot for spot in _maps(state.get("recent")) if spot != fields]
-        self.keep_page(state | {"recent": [dict(fields), *recent][:RECENT]})
+        recent = [spot for spot in _maps(self.page().get("recent")) if spot != fields]
+        self.change_page(recent=[dict(fields), *recent][:RECENT])
 
     def keep_solutions(self, solutions: Iterable[Any], view: Mapping[str, Any]) -> list[Path]:
         """Save solutions under the names :data:`LAST`, in place of earlier ones.

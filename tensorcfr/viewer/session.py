@@ -99,6 +99,8 @@ class Session:
         self.folder: Path | None = None
         """Folder of the user's data; None if nothing is saved."""
         self.running: Running | None = None
+        self.so_far: SolutionValues | None = None
+        """Solution of a running solve, which is among the solutions; None if there is none."""
         self.trainer, self.reports = Trainer(self), Reports(self)
         self._lock = Lock()
         self._thread: Thread | None = None
@@ -179,6 +181,7 @@ class Session:
                 | {
                     "gains": self.nodes.gains(values, patience),
                     "solved_for": values.solved_for,
+                    "so_far": values is self.so_far,
                 }
                 for values in self.solutions
             ],
@@ -294,14 +297,15 @@ class Session:
             if running.is_watched and not shown[0].is_computing:
                 with suppress(MemoryError):
                     if (solution := snapshots.take(progress)) is not None:
-                        shown[0] = show(solution)
+                        shown[0] = show(solution, is_last=False)
             return running.is_stopped
 
-        def show(solution: Solution) -> SolutionValues:
+        def show(solution: Solution, *, is_last: bool) -> SolutionValues:
             """Show a solution in place of the one that the solve has shown before."""
             values = self._values_of(solution)
             with self._lock:
                 self.solutions[index:] = [values]
+                self.so_far = None if is_last else values
                 self.version += 1
             return values
 
@@ -315,7 +319,7 @@ class Session:
             with compiles_seen() as running.compiles:
                 options |= {"iters": running.iterations, "locks": locks, "progress": hook}
                 solution = solve(game, record, threads=self.threads, **options)
-            show(solution).is_new = True
+            show(solution, is_last=True).is_new = True
         except Exception as error:
             running.error = str(error) or type(error).__name__
         finally:

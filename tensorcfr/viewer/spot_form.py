@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from threading import Lock, Thread
 from typing import Any
 
@@ -332,7 +333,7 @@ class SpotForm:
         if kind != "solutions":
             text = library.read(kind, name)
             return {"text": text} if kind == "ranges" else self.read(text, f"{name}.toml")
-        path, view = library.existing(kind, name), library.page(name)
+        path, view = library.existing(kind, name), _kept_view(library, name)
         session = self.session if request.get("second") is True else None
 
         def read() -> Session:
@@ -363,7 +364,7 @@ class SpotForm:
         """Keep the state of the page: ``form``, the fields, and ``view``, its address and locks."""
         form = request.get("form")
         if isinstance(form, Mapping) and self.library is not None:
-            self.library.keep_page(self.library.page() | {"form": dict(form)})
+            self.library.change_page(form=dict(form))
         if request.get("view") is not None:
             self.view = _view_of(request["view"])
         return {}
@@ -388,14 +389,28 @@ class SpotForm:
 
 
 def _view_of(view: Any) -> dict[str, Any]:
-    """Return the state of a page: its address and its locks.
+    """Return the state of a page: the fragment of its address, and its locks.
 
     Raises:
-        TypeError: The state is not a mapping, or the address is not a text.
+        TypeError: The state is not such a mapping.
     """
-    if not isinstance(view, Mapping) or not isinstance(view.get("address", ""), str):
-        raise TypeError("the state of the page must be an object with an address")
-    return {name: view[name] for name in ("address", "locks") if name in view}
+    if not isinstance(view, Mapping):
+        raise TypeError("the state of the page must be an object")
+    address, locks = view.get("address", ""), view.get("locks", {})
+    is_fragment = isinstance(address, str) and (not address or address.startswith("#"))
+    if not is_fragment or not isinstance(locks, Mapping):
+        raise TypeError("the state of the page must be an object with an address and locks")
+    for lock in locks.values():
+        if not isinstance(lock, Mapping) or not {*map(type, lock.values())} <= {int, float}:
+            raise TypeError("a lock on the page must have a number for each action")
+    return {"address": address, "locks": locks}
+
+
+def _kept_view(library: Library, name: str) -> dict[str, Any]:
+    """Return the state of the page that was saved with a solution; empty if it is damaged."""
+    with suppress(TypeError):
+        return _view_of(library.page(name))
+    return {}
 
 
 def _precision(precision: Any) -> str:

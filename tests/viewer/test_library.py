@@ -150,6 +150,12 @@ def test_a_solution_is_saved_and_opened(library: Library) -> None:
     assert again.session is not None
     assert again.session.solutions[0].solution.value == first.solution.value
     assert again.fields()["fields"]["stacks"] == "97.5"
+    for damaged in ({"address": "https://x"}, {"locks": {"a": 5}}, {"locks": {"a": {"b": "c"}}}):
+        with pytest.raises(TypeError, match="page"):
+            again.keep_page({"view": damaged})
+        library.keep_page(damaged, "monday")
+        again.open({"kind": "solutions", "name": "monday"})
+        assert wait(again)["view"] == {}
     again.open({"kind": "solutions", "name": "monday", "second": True})
     wait(again)
     assert len(again.session.solutions) == 2
@@ -168,7 +174,7 @@ def test_a_solution_is_saved_and_opened(library: Library) -> None:
 def test_solutions_that_nobody_saved_are_kept(library: Library) -> None:
     session = Session(solve(compile_game("kuhn"), iters=5))
     start = SpotForm(session, library)
-    start.keep_page({"view": {"address": "#2", "locks": {}}})
+    start.keep_page({"view": {"address": "#2"}})
     session.solve({"K": {"bet": 1}}, 10_000_000)
     with pytest.raises(BusyError, match="stop it"):
         start.save({"kind": "solutions", "name": "x", "solution": 0, "view": {}})

@@ -34,7 +34,7 @@ function exploitable(value, digits = 3) {
 
 function headlineOf(solution) {
   if (!solution.iterations && solution.trace.length < 2 && solution.algorithm !== "lp") return "not solved yet: every action is equally likely";
-  return `${whole(solution.iterations)} iterations${state.running ? " so far" : ""}, exploitability ${exploitable(solution.exploitability)}`;
+  return `${whole(solution.iterations)} iterations${solution.so_far ? " so far" : ""}, exploitability ${exploitable(solution.exploitability)}`;
 }
 
 // Name of a solution, with the utilities that it was solved for if they are not those of the values.

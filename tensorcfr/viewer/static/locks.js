@@ -163,7 +163,7 @@ async function watch() {
     state.version = isNew ? status.version : state.version;
     if (!running && !status.error) saySolving(endOf(state.about.solutions[state.about.solutions.length - 1].status));
     showAbout();
-    if (isNew) await go(state.wanted, state.chosen, false);
+    if (isNew) { await go(state.wanted, state.chosen, false); quietly(showEquity)(); }
   }
   if (running) showCurve(running.trace);
   setTimeout(() => { if (turn === watching) watch(); }, running ? QUICK : BEAT);
