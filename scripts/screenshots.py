@@ -45,7 +45,12 @@ SPOT: dict[str, Any] = {
     "raises": "2.5x",
 }
 """A turn."""
-FLOP = {"board": "Td9d6h", "bets": {"flop": "50%", "turn": "60%", "river": "60%"}, "stacks": 500}
+FLOP: dict[str, Any] = {
+    "board": "Td9d6h",
+    "bets": {"flop": "50%", "turn": "60%", "river": "60%"},
+    "raises": "",
+    "stacks": 500,
+}
 """Changes of the turn to a flop."""
 
 
@@ -131,7 +136,7 @@ def study(browser: Any) -> None:
             page.wait_for_selector("#choices")
             chosen = page.locator(f"#choices [data-action='{action}']")
             (chosen if chosen.count() else page.locator("#choices button")).first.click()
-            page.wait_for_selector("#trainer .judged")
+            page.wait_for_selector("#trainer .rated")
         page.wait_for_timeout(500)
         page.evaluate("document.getElementById('log').remove()")  # The name of a folder.
         save(page, "viewer_trainer.png")

@@ -16,7 +16,7 @@ from ..formats.other_spots import ENDINGS
 from ..games import SPOTS
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
-from ..subgames.coaching import Coach, JudgedDecision
+from ..subgames.coaching import Coach, RatedDecision
 from ..subgames.play import Match
 from ..subgames.resolving import ITERATIONS
 from . import argument_parsers
@@ -137,7 +137,7 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
         seed=options.seed,
     )
     coach = Coach(values_of(blueprint.game, blueprint)) if options.train else None
-    judged: list[JudgedDecision] = []
+    rated: list[RatedDecision] = []
     unit, total, fair, n_played = match.position.nodes.unit_name, 0.0, 0.0, 0
     try:
         for number in range(1, options.plays + 1):
@@ -145,7 +145,7 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
             seat_name = match.position.nodes.player_names[options.player]
             typer.echo(f"play {number}: you are {seat_name} and hold {match.hand(options.player)}")
             for decision in _finish(match, options.player, coach, hints=options.hints):
-                judged.append(decision)  # One by one: those before a 'quit' count.
+                rated.append(decision)  # One by one: those before a 'quit' count.
             won = match.utilities()[options.player]
             total, n_played = total + won, number
             opponent_hand = match.hand(1 - options.player)
@@ -160,7 +160,7 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
     if n_played != 1 or options.plays != 1:
         mean = f", {total / n_played:+.4g}{unit} a play" if n_played else ""
         typer.echo(f"{n_played} of {options.plays} plays: in all {total:+g}{unit}{mean}")
-    for line in _summary(judged, unit):
+    for line in _summary(rated, unit):
         typer.echo(line)
 
 
@@ -188,7 +188,7 @@ class QuitError(Exception):
 
 def _finish(
     match: Match, seat: int, coach: Coach | None, *, hints: bool
-) -> Iterator[JudgedDecision]:
+) -> Iterator[RatedDecision]:
     """Play to the end, ask for the actions of the seat, and yield its decisions if there is a
     coach."""
     while not match.is_over:
@@ -200,9 +200,9 @@ def _finish(
             typer.echo(f"blueprint: {', '.join(chances)}")
         action = _prompt_action(match)
         if coach is not None:
-            judged = coach.judge(match.position, action)
-            typer.echo(_describe(judged, match.position.nodes.unit_name))
-            yield judged
+            rated = coach.rate(match.position, action)
+            typer.echo(_describe(rated, match.position.nodes.unit_name))
+            yield rated
         match.act(action)
 
 
@@ -247,26 +247,26 @@ def meant(typed: str, actions: Sequence[str], steps: Sequence[str]) -> list[str]
     return [action for action in actions if word and action.lower().startswith(word)]
 
 
-def _describe(judged: JudgedDecision, unit: str) -> str:
+def _describe(rated: RatedDecision, unit: str) -> str:
     """Return a line with the cost of a decision.
 
     The cost is the value of the best action with this hand minus the value of the action taken, if
     both players follow the blueprint afterwards.
     """
-    if not judged.cost:
-        return f"{judged.action}: nothing is better"
-    return f"{judged.action}: costs {judged.cost:.4g}{unit}; {judged.best} is best"
+    if not rated.cost:
+        return f"{rated.action}: nothing is better"
+    return f"{rated.action}: costs {rated.cost:.4g}{unit}; {rated.best} is best"
 
 
-def _summary(judged: Sequence[JudgedDecision], unit: str) -> list[str]:
+def _summary(rated: Sequence[RatedDecision], unit: str) -> list[str]:
     """Return lines with the number of costly actions, their total cost, and the worst of them."""
-    if not judged:
+    if not rated:
         return []
-    total = sum(decision.cost for decision in judged)
-    right = sum(not decision.cost for decision in judged)
-    worst = sorted(judged, key=lambda decision: -decision.cost)[:WORST]
+    total = sum(decision.cost for decision in rated)
+    right = sum(not decision.cost for decision in rated)
+    worst = sorted(rated, key=lambda decision: -decision.cost)[:WORST]
     return [
-        f"{len(judged)} decisions, {right} of them at no cost; they cost "
-        f"{total:.4g}{unit}, {total / len(judged):.4g}{unit} each",
-        *(f"  {one.cost:.4g}{unit}: {one}" for one in worst if one.cost > 0),
+        f"{len(rated)} decisions, {right} of them at no cost; they cost "
+        f"{total:.4g}{unit}, {total / len(rated):.4g}{unit} each",
+        *(f"  {decision.cost:.4g}{unit}: {decision}" for decision in worst if decision.cost),
     ]

@@ -12,7 +12,7 @@ from ..model.public_nodes import START
 from .positions import Position
 
 
-class JudgedDecision(NamedTuple):
+class RatedDecision(NamedTuple):
     """Decision of a player, next to the solution's values of all actions."""
 
     line: str
@@ -37,12 +37,12 @@ class JudgedDecision(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coach:
-    """Judge of decisions, by the values of a solution that both players follow afterwards."""
+    """Ratings of decisions, by the values of a solution that both players follow afterwards."""
 
     values: Values
     """Values of the solution."""
 
-    def judge(self, position: Position, action: str) -> JudgedDecision:
+    def rate(self, position: Position, action: str) -> RatedDecision:
         """Return the cost of an action of the player who acts at a position.
 
         Raises:
@@ -59,4 +59,4 @@ class Coach:
         played = dict(zip(position.actions, rows.probability[row].tolist(), strict=True))
         cost = self.values.game.round_to_zero(expected[best] - expected[action])
         line, hand = position.line or START, position.hand(player)
-        return JudgedDecision(line, hand, action, best, cost, played, expected)
+        return RatedDecision(line, hand, action, best, cost, played, expected)

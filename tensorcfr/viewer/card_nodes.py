@@ -287,10 +287,11 @@ class CardHandNodes(HandNodes):
         if self._numbers is not None and len(board) >= 3:
             cards, hands = self._numbers[list(board)], self._numbers[self.rules.hands[player]]
             return made_hands(tuple(cards.tolist()), hands), draws(tuple(cards.tolist()), hands)
-        made = self.rules.groups(player, board).get("made")
-        if made is None or self._groups_on(player, board):
+        groups = self.rules.groups(player, board).get("made")
+        if groups is None or self._groups_on(player, board):
             return None
-        return [made.names[group] for group in made.of_hand.tolist()], [""] * len(made.of_hand)
+        names = [groups.names[group] for group in groups.of_hand.tolist()]
+        return names, [""] * len(names)
 
     # -------------------------------------------------------------------------------------- extras
 
@@ -333,13 +334,13 @@ class CardHandNodes(HandNodes):
         for player in range(2):
             pending = [node]
             while pending:
-                here = pending.pop()
+                below = pending.pop()
                 count += 1
-                if (actor := nodes.player(here)) in (player, TERMINAL):
+                if (actor := nodes.player(below)) in (player, TERMINAL):
                     continue
-                if actor == CHANCE and self._count_deals(here) > MAX_CARDS:
+                if actor == CHANCE and self._count_deals(below) > MAX_CARDS:
                     return False
-                pending += [step.node for step in nodes.children(here)]
+                pending += [step.node for step in nodes.children(below)]
                 if count + len(pending) > MAX_READ:
                     return False
         return True

@@ -29,7 +29,7 @@ MAX_NODES = 20_000
 DIGITS = 6
 """Significant digits of the numbers in a file."""
 LONG_SECONDS = 3.0
-"""Time to write a page from which on it is told."""
+"""Least time to write a page that is reported."""
 SAMPLED = 25
 """Number of nodes from which the size of a file is estimated."""
 STYLES = ("style.css", "poker.css", "form.css", "training.css", "iterations.css")
@@ -162,7 +162,7 @@ def save_html(
     if tell is not None:
         some = numbers[:: -(-len(numbers) // SAMPLED)]
         empty = len(page([]))
-        # Before the clock starts, a node computes what all nodes share, such as expected values.
+        # The first node also computes numbers of the whole game: do not count their time.
         nodes(some[:1])
         began = time.perf_counter()
         share = len(numbers) / len(some)

@@ -84,8 +84,8 @@ class Reports:
 
         Args:
             boards: A number of flops, ``"25"``, or boards, ``"Td9d6h AsKd2c"``.
-            node: Number of a public node where a player acts. Dealt cards on the way to it stand
-                for all cards.
+            node: Number of a public node where a player acts. The report covers all cards in place
+                of the dealt cards on the way to it.
             target: Target of each solve in per cent of the pot; None for :data:`TARGET`.
 
         Raises:
@@ -110,7 +110,7 @@ class Reports:
             self._table = self._path(rules, line, percent)
             self._rows, self._done, self._error, self._is_stopped = [], 0, None, False
             self._began = time.monotonic()
-            self._thread = Thread(target=self._work, daemon=True)
+            self._thread = Thread(target=self._work, args=(rules,), daemon=True)
             self._thread.start()
 
     def open(self, board: Any) -> None:
@@ -178,7 +178,7 @@ class Reports:
         key = hashlib.sha256(repr((sorted(options.items(), key=str), line, percent)).encode())
         return folder / "reports" / f"{rules.game}-{key.hexdigest()[:16]}.csv"
 
-    def _work(self) -> None:
+    def _work(self, spot: Spot) -> None:
         try:
             if self._table is not None:
                 self._table.parent.mkdir(parents=True, exist_ok=True)
@@ -187,7 +187,7 @@ class Reports:
                     if self._is_stopped:
                         return
                     report = solve_boards(
-                        self._spot,
+                        spot,
                         [board],
                         line=self._line,
                         target=f"{self._target}%",

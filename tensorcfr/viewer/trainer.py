@@ -10,7 +10,7 @@ from ..analysis.action_colours import action_colours
 from ..model.arrays import TERMINAL
 from ..model.compiled_game import CompiledGame
 from ..solvers.solution import Solution
-from ..subgames.coaching import Coach, JudgedDecision
+from ..subgames.coaching import Coach, RatedDecision
 from ..subgames.play import Match
 from .shown_nodes import HandNodes, Nodes, SolutionValues
 from .training_log import TrainingLog
@@ -43,7 +43,7 @@ class Trainer:
         self._coach: Coach | None = None
         self._seat = 0
         self._begin = 0
-        self._judged: list[tuple[JudgedDecision, dict[str, Any]]] = []
+        self._rated: list[tuple[RatedDecision, dict[str, Any]]] = []
         self._plays = 0
 
     @property
@@ -63,9 +63,9 @@ class Trainer:
 
         Raises:
             TypeError: An argument has a wrong type.
-            ValueError: There is no such solution, player or node; the solution has no iterations;
-                its strategies never go to the node, or the play is over there; or the game cannot
-                be played: it needs two players with private hands.
+            ValueError: There is no such solution, player or node. Or the solution has no
+                iterations, its strategies never go to the node, or the play is over there. Or the
+                game does not have two players with private hands.
         """
         with self._lock:
             if any(type(number) is not int for number in (solution, node)):
@@ -97,7 +97,7 @@ class Trainer:
                     resolve_after=None,
                     seed=int(self.log.session, 16) + self._seat,
                 )
-            self._coach, self._judged = Coach(computed), []
+            self._coach, self._rated = Coach(computed), []
             self._matches[self._seat].deal(line)
             self._begin, self._plays = len(nodes.nodes.path(node)), self._plays + 1
             self._advance()
@@ -113,8 +113,8 @@ class Trainer:
             match = self._playing()
             if match.is_over:
                 raise ValueError("the play is over: deal the next one")
-            judged = self._coach.judge(match.position, action)  # type: ignore[union-attr]
-            self._judged.append((judged, self._described(match.position.node)))
+            rated = self._coach.rate(match.position, action)  # type: ignore[union-attr]
+            self._rated.append((rated, self._described(match.position.node)))
             match.act(action)
             self._advance()
             return self._state()
@@ -131,7 +131,7 @@ class Trainer:
         return match
 
     def _advance(self) -> None:
-        """Let the opponent act until it is the user's turn or the play is over."""
+        """Take actions of the opponent until it is the user's turn or the play is over."""
         match = self._playing()
         while not match.is_over and match.to_act != self._seat:
             match.resolve_and_act()
@@ -153,16 +153,16 @@ class Trainer:
             "won": match.utilities()[self._seat],
             "decisions": [
                 {
-                    "line": judged.line,
-                    "hand": judged.hand,
-                    "action": judged.action,
-                    "best": judged.best,
-                    "cost": judged.cost,
-                    "share": self._share(judged.cost),
-                    "right": self._is_right(judged),
+                    "line": rated.line,
+                    "hand": rated.hand,
+                    "action": rated.action,
+                    "best": rated.best,
+                    "cost": rated.cost,
+                    "share": self._share(rated.cost),
+                    "right": self._is_right(rated),
                     "cards": len(table.get("board", ())),
                 }
-                for judged, table in self._judged
+                for rated, table in self._rated
             ],
         }
 
@@ -171,8 +171,8 @@ class Trainer:
         pot = self._session.nodes.facts["pot"]
         return None if pot is None else cost / pot
 
-    def _is_right(self, judged: JudgedDecision) -> bool:
-        return judged.cost <= self._solution.exploitability  # type: ignore[union-attr]
+    def _is_right(self, rated: RatedDecision) -> bool:
+        return rated.cost <= self._solution.exploitability  # type: ignore[union-attr]
 
     def _state(self) -> dict[str, Any]:
         statistics = self.log.statistics(self._session.game.digest)
@@ -181,27 +181,26 @@ class Trainer:
         except ValueError:
             return {"play": None, "statistics": statistics}
         position, nodes = match.position, match.position.nodes
-        path = [(0, ""), *((edge.node, edge.label) for edge in nodes.path(position.node))]
-        steps = [
-            {"label": label, "player": player if player >= 0 else None}
-            for (node, _), (_, label) in zip(path, path[1:], strict=False)
-            for player in (nodes.player(node),)
-        ]
+        steps, parent = list[dict[str, Any]](), 0
+        for edge in nodes.path(position.node):
+            player = nodes.player(parent)
+            steps.append({"label": edge.label, "player": player if player >= 0 else None})
+            parent = edge.node
         decisions = []
-        for judged, table in self._judged:
-            actions = list(judged.values)
+        for rated, table in self._rated:
+            actions = list(rated.values)
             decisions.append(
                 {
-                    "line": judged.line,
-                    "action": judged.action,
-                    "best": judged.best,
-                    "cost": judged.cost,
-                    "share": self._share(judged.cost),
-                    "right": self._is_right(judged),
+                    "line": rated.line,
+                    "action": rated.action,
+                    "best": rated.best,
+                    "cost": rated.cost,
+                    "share": self._share(rated.cost),
+                    "right": self._is_right(rated),
                     "actions": actions,
                     "colours": action_colours(actions),
-                    "p": list(judged.probabilities.values()),
-                    "q": list(judged.values.values()),
+                    "p": list(rated.probabilities.values()),
+                    "q": list(rated.values.values()),
                     "chips": table.get("chips"),
                 }
             )

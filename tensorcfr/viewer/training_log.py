@@ -91,7 +91,7 @@ class TrainingLog:
         session = [play for play in self._plays if play["session"] == self.session]
         decisions = [decision for play in of_game for decision in play["decisions"]]
         streets = {
-            street: _totals([one for one in decisions if one.get("cards") == cards])
+            street: _totals([taken for taken in decisions if taken.get("cards") == cards])
             for cards, street in STREETS.items()
         }
         worst = sorted(decisions, key=lambda decision: -decision["cost"])[:WORST]
@@ -128,7 +128,7 @@ def _sums(plays: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def _totals(decisions: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the number of decisions, of those that are right, and their mean cost as a share of
     the pot; None if there are none with a pot."""
-    each = [(bool(one["right"]), float(one["cost"]), one["share"]) for one in decisions]
+    each = [(bool(taken["right"]), float(taken["cost"]), taken["share"]) for taken in decisions]
     shares = [float(share) for _, _, share in each if share is not None]
     return {
         "decisions": len(each),

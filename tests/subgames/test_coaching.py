@@ -68,12 +68,12 @@ def test_costs_are_differences_of_values(leduc: Solution) -> None:
     match.deal("raise")
     label = f"{match.hand(1)} r"
     for action in match.actions:
-        judged = coach.judge(match.position, action)
+        rated = coach.rate(match.position, action)
         worth = {name: row["expected_value"] for name, row in table[label].items()}
-        assert judged.cost == pytest.approx(max(worth.values()) - worth[action], abs=1e-12)
-        assert judged.values == pytest.approx(worth, abs=1e-12)
-        assert judged.probabilities == pytest.approx(leduc.policy[label], abs=1e-12)
-        assert judged.best == max(worth, key=worth.__getitem__)
-        assert (judged.line, judged.hand) == ("raise", match.hand(1))
+        assert rated.cost == pytest.approx(max(worth.values()) - worth[action], abs=1e-12)
+        assert rated.values == pytest.approx(worth, abs=1e-12)
+        assert rated.probabilities == pytest.approx(leduc.policy[label], abs=1e-12)
+        assert rated.best == max(worth, key=worth.__getitem__)
+        assert (rated.line, rated.hand) == ("raise", match.hand(1))
     with pytest.raises(ValueError, match="no action 'jump'"):
-        coach.judge(match.position, "jump")
+        coach.rate(match.position, "jump")

@@ -1,4 +1,4 @@
-"""Filters of hands, units of values, graphs of both ranges and lists of infosets, in the browser."""
+"""Filters of hands, units of values, graphs of ranges and lists of infosets, in the browser."""
 
 from __future__ import annotations
 
@@ -158,8 +158,6 @@ def test_graphs_of_both_ranges(page: Any, turn: Solution) -> None:
             for name, each in numbers.items():
                 page.click(f"#graph [data-key='{name}']")
                 for player in range(2):
-                    joint = turn.game.nodes.remaining_weight  # Weights of hands, less blocked ones.
-                    assert joint is not None
                     rows = page.evaluate(
                         "([player, name]) => distribution(player, name).steps", [player, name]
                     )

@@ -67,7 +67,8 @@ def test_rows_are_those_of_solve_boards(session: Session, tmp_path: Path) -> Non
     assert len(began) == 1
     again = reports_of(session, tmp_path)
     again.begin(f"{BOARDS[0]} 2c3c4c5d", node, 1.0)
-    assert [row["seconds"] for row in finished(again)["rows"]][0] == told["rows"][0]["seconds"]
+    first, _ = finished(again)["rows"]
+    assert first["seconds"] == told["rows"][0]["seconds"]
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -92,7 +93,7 @@ def test_cards_on_the_way_stand_for_all(session: Session, tmp_path: Path) -> Non
     reports.begin(BOARDS[0], session.nodes.place("check check 7s"), 2.0)
     told = finished(reports)
     assert told["line"] == "check check *"
-    assert len(told["rows"]) == 48 and {row["board"] for row in told["rows"]} == {BOARDS[0]}
+    assert [row["board"] for row in told["rows"]] == [BOARDS[0]] * 48
 
 
 def test_refusals(session: Session, tmp_path: Path) -> None:

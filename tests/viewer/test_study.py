@@ -1,5 +1,5 @@
-"""Second half of a player's week, by the keyboard: compare two solutions, filter hands, train ten hands,
-report on flops, and open one of them."""
+"""Second half of a player's week: compare two solutions, filter hands, train ten hands, report on
+flops, and open one of them."""
 
 from __future__ import annotations
 
@@ -108,10 +108,10 @@ def week(
             press(page, "Enter")
             page.wait_for_selector(f"#trainer .felt p:has-text('hand {hand + 1} of 10')")
             while not page.locator("#outcome").count():
-                count = page.locator("#trainer .judged").count()
+                count = page.locator("#trainer .rated").count()
                 press(page, "1")
                 page.wait_for_function(
-                    "count => document.querySelectorAll('#trainer .judged').length > count",
+                    "count => document.querySelectorAll('#trainer .rated').length > count",
                     arg=count,
                 )
         page.wait_for_selector("#series:has-text('10 hands are played')")
@@ -160,7 +160,7 @@ def week(
         page.focus("tr[data-board] >> nth=0")
         press(page, "Enter")
         page.wait_for_selector("#look:not([hidden]) #strategy .cell[data-p]")
-        page.wait_for_function("document.title.includes('%s')" % board)
+        page.wait_for_function(f"document.title.includes('{board}')")
         page.wait_for_selector("#node[data-id='1']")
         page.wait_for_selector("#solving:has-text('solved')")
         fits()

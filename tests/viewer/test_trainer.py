@@ -77,7 +77,8 @@ def test_plays_begin_at_a_node(leduc: Solution, tmp_path: Path) -> None:
     play = trainer.deal(0, 0, nodes.find_node("raise raise"))["play"]
     assert [step["label"] for step in play["steps"]] == ["raise", "raise"]
     assert [step["player"] for step in play["steps"]] == [0, 1]
-    assert play["begin"] == 2 and play["opponent"] is None
+    assert play["begin"] == 2
+    assert play["opponent"] is None
     assert list(play["actions"]) == ["fold", "call"]
 
 
@@ -112,7 +113,7 @@ def test_a_log_over_sessions(tmp_path: Path) -> None:
     with (tmp_path / FILE).open("a") as file:
         file.write('{"torn": ')
     second = TrainingLog(tmp_path)
-    assert second.problem is not None and "has a line" in second.problem
+    assert "has a line" in str(second.problem)
     second.add(play("a", (3.0, 0.3, False, 3)))
     told = second.statistics("a")
     assert told["sums"] == {
@@ -152,7 +153,7 @@ def test_refusals(leduc: Solution, tmp_path: Path) -> None:
         trainer.deal(0, 0, "x")
     finished(trainer)
     assert "not saved" in trainer.state()["statistics"]["problem"]
-    with pytest.raises(ValueError, match="no action 'jump'|the play is over"):
+    with pytest.raises(ValueError, match="the play is over"):
         trainer.act("jump")
     for game, message in (
         ("goofspiel(cards=3)", "two players"),

@@ -87,18 +87,18 @@ function felt(play) {
         on: {click: () => takeAction(action)}}, pretty(action), make("small", {}, index + 1)))));
 }
 
-const verdict = judged => judged.cost === 0 ? "best" : judged.right ? "right" : "mistake";
+const verdict = rated => rated.cost === 0 ? "best" : rated.right ? "right" : "mistake";
 const costText = one => `${lostText(one.cost, 3)} ${unitName()}${known(one.share) && valueIn() !== "percent" ? `, ${percent(one.share)} of the pot` : ""}`;
 
 // Decisions of the play, the last one first: the solution's strategy with the hand, and the EV of each action.
 function decisions(play) {
-  return [...play.decisions].reverse().map(judged => make("div", {class: `judged ${verdict(judged)}`, "data-cost": judged.cost, "data-action": judged.action},
-    make("p", {}, make("b", {class: "verdict"}, verdict(judged)), " ", ...pretty(judged.action), judged.cost ? make("span", {}, ` costs ${costText(judged)}; best: `, ...pretty(judged.best)) : "",
-      make("small", {}, judged.line === "start" ? "at the start" : `after ${judged.line}`)),
-    bar({...judged}, judged.p),
-    make("div", {class: "mix"}, ...judged.actions.map((action, index) => make("span", {class: action === judged.action ? "taken" : ""},
-      make("i", {class: "swatch", style: {background: colourOf(judged, index)}}), ...pretty(action), ` ${percent(judged.p[index])}`,
-      make("small", {}, `EV ${worthText(judged.q[index], 4, play.seat, judged.chips)}`))))));
+  return [...play.decisions].reverse().map(rated => make("div", {class: `rated ${verdict(rated)}`, "data-cost": rated.cost, "data-action": rated.action},
+    make("p", {}, make("b", {class: "verdict"}, verdict(rated)), " ", ...pretty(rated.action), rated.cost ? make("span", {}, ` costs ${costText(rated)}; best: `, ...pretty(rated.best)) : "",
+      make("small", {}, rated.line === "start" ? "at the start" : `after ${rated.line}`)),
+    bar({...rated}, rated.p),
+    make("div", {class: "mix"}, ...rated.actions.map((action, index) => make("span", {class: action === rated.action ? "taken" : ""},
+      make("i", {class: "swatch", style: {background: colourOf(rated, index)}}), ...pretty(action), ` ${percent(rated.p[index])}`,
+      make("small", {}, `EV ${worthText(rated.q[index], 4, play.seat, rated.chips)}`))))));
 }
 
 function statistics({sums, streets, sessions, worst, file, problem}) {
