@@ -47,9 +47,10 @@ SPOT: dict[str, Any] = {
 """A turn."""
 FLOP: dict[str, Any] = {
     "board": "Td9d6h",
+    "ranges": ("99+,AQs+,AKo,KQs,98s,87s", "88-22,AJs,KQs,QJs,JTs,T9s"),
     "bets": {"flop": "50%", "turn": "60%", "river": "60%"},
     "raises": "",
-    "stacks": 500,
+    "stacks": 300,
 }
 """Changes of the turn to a flop."""
 
@@ -143,6 +144,7 @@ def study(browser: Any) -> None:
         page.keyboard.press("p")
         page.keyboard.press("r")
         page.wait_for_selector("#report-begin")
+        page.fill("#report [data-key='target']", "1")
         page.click("#report-begin")
         page.wait_for_selector("#report-said:has-text('25 of 25 boards')")
         page.click("[data-key='sort equity']")
