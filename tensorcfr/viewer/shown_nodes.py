@@ -659,7 +659,11 @@ def describe(solution: Solution) -> dict[str, Any]:
         "exploitability": solution.exploitability,
         "meaning": meaning_of_exploitability(solution.game),
         "trace": [[point.iteration, point.exploitability] for point in solution.trace],
-        "locks": {label: dict(lock) for label, lock in (solution.locks or {}).items()},
+        # JavaScript puts names of digits before all others, and later locks take precedence.
+        "locks": {
+            f"{label} {START}" if label.isdigit() else label: dict(lock)
+            for label, lock in (solution.locks or {}).items()
+        },
     }
 
 

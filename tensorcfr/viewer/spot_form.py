@@ -379,6 +379,8 @@ class SpotForm:
             OSError: A file cannot be written.
         """
         self.cancel()
+        if self._thread is not None:
+            self._thread.join()
         if self.session is None:
             return []
         self.session.finish()

@@ -39,6 +39,7 @@ def served(*solutions: Solution) -> Iterator[Server]:
         server.stop()
         thread.join()
         server.server_close()
+        server.start.finish()
 
 
 def failed(message: Any) -> bool:

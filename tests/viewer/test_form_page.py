@@ -128,6 +128,8 @@ def test_an_import_the_tree_and_its_size(page: Any, tmp_path: Path) -> None:
         page.click("#spots-save")
         page.click("#spots-replace")
         page.wait_for_selector("#spots-note:has-text('saved as')")
+        while Library(tmp_path).page().get("form", {}).get("add") != "check bet60":
+            page.wait_for_timeout(50)
         rules = compile_game(tmp_path / "spots/turn with a pot bet.toml").nodes.rules
         assert rules.options["add"] == ["check bet60"]
     with serving(tmp_path) as server:
@@ -216,7 +218,7 @@ def test_locks_of_a_line(page: Any, kuhn: Session, tmp_path: Path) -> None:
 
 
 def test_a_range_is_locked(page: Any, tmp_path: Path) -> None:
-    spot = {"board": "Td9d6hQdQs", "ranges": ("AA:0.5,KK,AJs", "QJs,88"), "pot": 100}
+    spot = {"board": "Td9d6hQdQs", "ranges": ("AA:0.5,KK,AJs,77", "QJs,88"), "pot": 100}
     game = compile_game("holdem", **spot, stacks=150, bets="50%", raises="a")
     session = Session(solve(game, iters=5, precision="float32"))
     with serving(tmp_path, session) as server:
@@ -230,7 +232,11 @@ def test_a_range_is_locked(page: Any, tmp_path: Path) -> None:
         assert page.evaluate("state.locks") == {"KK+": {"check": 0, "bet50": 1, "allin": 0}}
         page.click("#lock-all")
         page.click("#lock-as-is")
-        assert set(page.evaluate("state.locks")) == {"KK+", "AA", "KK", "AJs"}
+        # In the order in which they were set, although "77" alone would be the first.
+        names = page.evaluate("Object.keys(state.locks)")
+        assert names[0] == "KK+"
+        assert set(names[1:]) == {"AA", "KK", "AJs", "77 start"}
+        assert page.locator("#strategy .cell.locked").count() == 4
         page.fill("#iterations", "5")
         page.click("#solve")
         page.wait_for_selector("#cost td.cost", timeout=120_000)

@@ -324,7 +324,8 @@ WALKED: dict[str, tuple[str, dict[str, Any]]] = {
 }
 STEP = """at => {
   const shown = [...document.querySelectorAll('button, tr[data-infoset], summary')].filter(e =>
-    !e.disabled && e.offsetParent !== null && !['solve', 'save-csv', 'save-json'].includes(e.id));
+    !e.disabled && e.offsetParent !== null &&
+    !['solve', 'save-csv', 'save-json', 'new-spot', 'edit-tree', 'show-iterations'].includes(e.id));
   const one = shown[Math.floor(at * shown.length)];
   if (one) one.click();
 }"""

@@ -91,16 +91,22 @@ const PANELS = {
   report: {box: "report", key: "r", show: showReport},
 };
 
+function closePanels() {
+  for (const {box} of Object.values(PANELS)) at(box).hidden = true;
+  at("tools").classList.remove("panelled");
+  report.turn += 1;
+}
+
 async function openPanel(name) {
   state.view.panel = name || "";
   remember(false);
-  for (const [one, {box}] of Object.entries(PANELS)) at(box).hidden = one !== name;
+  closePanels();
+  if (name) at(PANELS[name].box).hidden = false;
   at("look").hidden = Boolean(name);
   at("line").classList.toggle("away", Boolean(name));
   at("tools").classList.toggle("panelled", Boolean(name));
   for (const [one, button] of [["iterations", "show-iterations"], ["train", "show-trainer"], ["report", "show-report"]]) at(button).setAttribute("aria-pressed", String(one === name));
   if (name !== "iterations") at("player").replaceChildren();
-  report.turn += 1;
   if (name) await PANELS[name].show();
 }
 const togglePanel = name => openPanel(at(PANELS[name].box).hidden ? name : null);
@@ -163,10 +169,13 @@ async function begin() {
   const form = location.hash.startsWith("#form") || !status.ready;
   at("form").hidden = !form;
   at("tools").classList.toggle("bare", form);
-  if (form) { building += 1; at("look").hidden = at("line").hidden = true; state.node = null; await showForm(); return; }
-  if (!state.about) {
-    state.about = await source.about();
-    state.version = state.about.version;
+  if (form) { closePanels(); building += 1; at("look").hidden = at("line").hidden = true; state.node = null; await showForm(); return; }
+  const isNew = !state.about || state.renewed;
+  state.about = await source.about();
+  state.version = state.about.version;
+  state.renewed = false;
+  if (isNew) {
+    state.line = [];
     at("iterations").value = state.about.iterations;
     state.locks = {};
     for (const solution of state.about.solutions) Object.assign(state.locks, solution.locks);
@@ -178,7 +187,16 @@ async function begin() {
   const wanted = readAddress(), {panel} = state.view;
   at("look").hidden = false;
   await go(wanted, null, false);
+  if (!state.node) await go(state.about.root, null, false);  // The address is of another game.
   if (panel || at("look").hidden || Object.values(PANELS).some(({box}) => !at(box).hidden)) await openPanel(panel || null);
+}
+
+// Another game has taken the place of this one.
+async function renew(view) {
+  kept.clear();
+  state.renewed = true;
+  history.pushState(null, "", view.address || "#0");
+  await begin();
 }
 
 listen();

@@ -236,11 +236,15 @@ async function build(what) {
   waitForGame();
 }
 
+function allowBuilding(yes) {
+  for (const button of at("form").querySelectorAll("#build, [data-game]")) button.disabled = !yes;
+}
+
 async function waitForGame() {
   const turn = ++building;
   let status;
   at("cancel").hidden = false;
-  at("build").disabled = true;
+  allowBuilding(false);
   for (let seconds = 0; turn === building; seconds += 0.3) {
     try { status = await request("/api/form/status"); } catch { return; }
     if (!status.building) break;
@@ -249,14 +253,11 @@ async function waitForGame() {
   }
   if (turn !== building) return;
   at("cancel").hidden = true;
+  allowBuilding(true);
   if (status.error || status.cancelled || !status.ready) {
     sayBuilding(status.error || "cancelled", Boolean(status.error));
     quietly(showSize)();
     return;
   }
-  kept.clear();
-  state.about = null;
-  state.line = [];
-  history.pushState(null, "", status.view.address || "#0");
-  await begin();
+  await renew(status.view);
 }

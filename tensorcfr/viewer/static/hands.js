@@ -97,12 +97,15 @@ function equityOf(hand, index = 0) {
 
 const inGroup = (hand, group) => !group || [hand.made, hand.draw, hand.pairs, hand.suits].includes(group);
 
-// Name of a lock, and its hands.
+// Name of a lock, and its hands. Later locks take precedence, but objects put names of digits, "66",
+// before all others: such a name ends in "start".
+const lockName = name => /^\d+$/.test(name) ? `${name} start` : name;
 const lineOf = node => node.name === "start" ? "" : ` ${node.name}`;
 const lockedBy = hand => Object.entries(state.locks).find(([label]) => covers(label, hand));
 function covers(label, hand) {
   if (label === hand.infoset) return true;
   const line = lineOf(state.node);
+  label = label.replace(/ start$/, "");
   if (!state.about.cards || !label.endsWith(line)) return false;
   const names = label.slice(0, label.length - line.length);
   return !names.includes(" ") && (names === "*" || names.split(",").some(name => name === hand.hand || name === rangeOf(hand)));

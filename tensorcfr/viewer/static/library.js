@@ -5,8 +5,12 @@ let keeping = null, toKeep = {};
 function keepPage(part) {
   if (!boot.form) return;
   toKeep = {...toKeep, ...part};
-  clearTimeout(keeping);
-  keeping = setTimeout(quietly(async () => { const now = toKeep; toKeep = {}; await request("/api/form/page", now); }), 500);
+  keeping = keeping || setTimeout(quietly(async () => {
+    const now = toKeep;
+    keeping = null;
+    toKeep = {};
+    await request("/api/form/page", now);
+  }), 400);
 }
 const keepView = () => setTimeout(() => keepPage({view: viewOf()}));  // The address changes right after.
 const viewOf = () => ({address: location.hash, locks: state.locks});
@@ -35,6 +39,7 @@ function shelf(kind, {taken, given, file, name, more: extra = []}) {
   };
   const open = second => tryTo(async () => { say(""); await taken(await request("/api/form/open", {kind, name: list.value, second}), list.value); });
   const save = force => tryTo(async () => {
+    if (!named.value.trim()) { say("Write a name first.", true); named.focus(); return; }
     say("saving …");
     const answer = await request("/api/form/save", {kind, name: named.value.trim(), force, ...given()});
     if (answer.exists) {
@@ -136,11 +141,7 @@ async function waitForSolution() {
     if (status.building) { saySolving(`${compilingOf(status) || status.work} …`); await new Promise(done => setTimeout(done, 200)); continue; }
     saySolving(status.error || "", Boolean(status.error));
     if (status.error) return;
-    kept.clear();
-    state.about = null;
-    state.line = [];
-    history.pushState(null, "", status.view.address || "#0");
-    await begin();
+    await renew(status.view);
     return;
   }
 }

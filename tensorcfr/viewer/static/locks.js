@@ -15,13 +15,13 @@ function chosenHands() {
   const hands = sumsOf(node, picked);
   if (!hands.length) return null;
   const names = state.about.ranges ? picked.filter(name => groups.has(name)).map(name => rangeOf(groups.get(name)[0])) : hands.map(one => one.hand);
-  return {labels: [names.join(",") + lineOf(node)], hands, name: `${picked.join(", ")}${lineOf(node)}`};
+  return {labels: [lockName(names.join(",") + lineOf(node))], hands, name: `${picked.join(", ")}${lineOf(node)}`};
 }
 
 // All hands of the line, or those of a range that the user writes.
 function handsOfRange(text) {
   const node = state.node, every = text === "*";
-  const labels = state.about.cards ? [`${text}${lineOf(node)}`] : node.hands.map(hand => hand.infoset);
+  const labels = state.about.cards ? [lockName(text + lineOf(node))] : node.hands.map(hand => hand.infoset);
   return {labels, hands: everyOf(node), name: `${every ? "all hands" : text}${lineOf(node)}`, text};
 }
 
@@ -90,7 +90,7 @@ function locksAsTheyAre(chosen) {
   };
   if (!groups) return Object.fromEntries(chosen.hands.map(hand => locks([hand], hand.infoset)));
   const names = new Set(chosen.hands.map(hand => classOf(hand) || hand.name));
-  return Object.fromEntries([...names].map(name => { const hands = sumsOf(node, [name]); return locks(hands, rangeOf(hands[0]) + lineOf(node)); }));
+  return Object.fromEntries([...names].map(name => { const hands = sumsOf(node, [name]); return locks(hands, lockName(rangeOf(hands[0]) + lineOf(node))); }));
 }
 
 function locksChanged() {
@@ -157,8 +157,8 @@ async function watch() {
     saySolving(progressOf(running));
   } else if (was && status.error) saySolving(status.error, true);
   // While it is being solved, the strategy so far is shown, but not under the hands of a user who writes.
-  const isNew = status.version !== state.version && !(running && at("editor").contains(document.activeElement));
-  if (isNew || was !== Boolean(running)) {
+  const isNew = status.version !== state.version && state.node && !(running && at("editor").contains(document.activeElement));
+  if (isNew || (state.node && was !== Boolean(running))) {
     if (isNew) state.about = await source.about();
     state.version = isNew ? status.version : state.version;
     if (!running && !status.error) saySolving(endOf(state.about.solutions[state.about.solutions.length - 1].status));

@@ -42,11 +42,7 @@ const openRow = board => { state.wanted = state.about.root; ask("/api/report/ope
 async function openBoard() {
   const {line} = report.told;
   openPanel(null);
-  kept.clear();
-  state.about = state.node = null;  // What is still under way for the old board has no effect.
-  state.line = [];
-  history.pushState(null, "", "#0");
-  await begin();
+  await renew({});
   const found = line.includes("*") || !line ? [] : await source.search(line);
   if (found.length) await go(found[0].node);
 }

@@ -54,6 +54,7 @@ async function editTree() {
   history.pushState(null, "", "#form");
   keepForm();
   await begin();
+  if (!at("form-tree")) return;  // The user has gone back already.
   at("form-tree").open = true;
   at("form-tree").scrollIntoView();
 }
