@@ -34,7 +34,8 @@ async function go(id, infoset, push = true) {
 // Before the river, equities take longer than the node, so they are requested after it.
 async function showEquity() {
   const node = state.node;
-  if (!state.about.cards || node.kind === "terminal") return;
+  // Nodes that are shown may be of solutions that the session no longer has.
+  if (!state.about.cards || node.kind === "terminal" || state.shownVersion !== state.version) return;
   const found = await Promise.all(state.nodes.map((_, i) => source.extra("equity", node.id, i)));
   if (state.node !== node || !found[0]) return;
   state.equity = found;
