@@ -298,9 +298,9 @@ class CardHandNodes(HandNodes):
     def extras(self, number: int) -> tuple[str, ...]:  # noqa: D102
         player = self._player(number)
         if player != CHANCE:
-            return () if player == TERMINAL else ("equity", "values")
+            return () if player == TERMINAL else ("equity",)
         few = len(self.nodes.children(number)) <= MAX_CARDS
-        return ("equity", "values", "runouts") if few else ("equity",)
+        return ("equity", "runouts") if few else ("equity",)
 
     def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
         """Return an extra of a node.

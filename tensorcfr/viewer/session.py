@@ -105,6 +105,7 @@ class Session:
         self._lock = Lock()
         self._thread: Thread | None = None
         self.show(first, second)
+        self.version = 0
 
     def show(self, first: Solution, second: Solution | None = None) -> None:
         """Show one or two solutions, in place of those shown before; the arguments are those of
