@@ -45,12 +45,20 @@ SPOT: dict[str, Any] = {
     "raises": "2.5x",
 }
 """A turn."""
+FLOP: dict[str, Any] = {
+    "board": "Td9d6h",
+    "ranges": ("99+,AQs+,AKo,KQs,98s,87s", "88-22,AJs,KQs,QJs,JTs,T9s"),
+    "bets": {"flop": "50%", "turn": "60%", "river": "60%"},
+    "raises": "",
+    "stacks": 300,
+}
+"""Changes of the turn to a flop."""
 
 
 @contextmanager
-def served(session: Session | None) -> Iterator[str]:
+def served(session: Session | None, folder: str = FOLDER) -> Iterator[str]:
     """The address of a viewer; without a session, of the form."""
-    server = Server(session, library=Library(FOLDER))
+    server = Server(session, library=Library(folder))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -115,6 +123,35 @@ def holdem(browser: Any) -> None:
         save(phone, "viewer_phone.png")
 
 
+def study(browser: Any) -> None:
+    """The trainer in the middle of a hand, and a report on flops."""
+    flop = compile_game("holdem", **(SPOT | FLOP))
+    session = Session(solve(flop, target="0.5%", precision="float32"), precision="float32")
+    session.trainer.log.session = "5"  # The seed of the deals.
+    with TemporaryDirectory() as folder, served(session, folder) as url:
+        page = open_page(browser, url, DESKTOP)
+        page.keyboard.press("p")
+        for action in ("check", "call", "check"):
+            if not page.locator("#choices").count():
+                page.click("#deal")
+            page.wait_for_selector("#choices")
+            chosen = page.locator(f"#choices [data-action='{action}']")
+            (chosen if chosen.count() else page.locator("#choices button")).first.click()
+            page.wait_for_selector("#trainer .rated")
+        page.wait_for_timeout(500)
+        page.evaluate("document.getElementById('log').remove()")  # The name of a folder.
+        save(page, "viewer_trainer.png")
+        page.keyboard.press("p")
+        page.keyboard.press("r")
+        page.wait_for_selector("#report-begin")
+        page.fill("#report [data-key='target']", "1")
+        page.click("#report-begin")
+        page.wait_for_selector("#report-said:has-text('25 of 25 boards')")
+        page.click("[data-key='sort equity']")
+        page.evaluate("document.getElementById('report-said').remove()")
+        save(page, "viewer_boards.png")
+
+
 def form(browser: Any) -> None:
     """The page that asks for a spot, with the tree at a line."""
     with served(None) as url:
@@ -160,6 +197,7 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
         leduc(browser)
         holdem(browser)
+        study(browser)
         form(browser)
         bluff(browser)
         iterations(browser)

@@ -21,7 +21,7 @@ from ..compilers.cards.card_public_nodes import ANY_CARD
 from ..formats import spot_text
 from ..games.holdem import CARDS
 from ..games.poker.betting import STREETS
-from ..games.poker.flops import N_CLASSES, Flop, flops
+from ..games.poker.flops import N_CLASSES, Flop, flops, texture
 from ..games.poker.spot import PLAYERS, Spot
 from ..model.game_arguments import CALLABLE
 from ..model.public_nodes import steps_of
@@ -83,22 +83,28 @@ class BoardReport(OneLine):
         >>> report.group_by(lambda row: row["turn"][0])  # ranks of the turn card  # doctest: +SKIP
 
         Args:
-            key: A column, ``"board"``, ``"turn"`` or ``"river"``; or a function of a row.
+            key: A column, ``"board"``, ``"turn"`` or ``"river"``; a property of the flop:
+                ``"suits"`` (rainbow, two-tone, monotone), ``"pairing"`` (unpaired, paired, trips),
+                ``"height"`` (its highest rank) or ``"straights"`` (possible, impossible); or a
+                function of a row.
 
         Returns:
-            One row for each group, in order of first appearance. It holds the group (as ``board``,
-            ``turn`` or ``river``, or as ``group`` for a function), the sum of the weights as
+            One row for each group, in order of first appearance. It holds the group (as ``key``, or
+            as ``group`` for a function), the sum of the weights as
             ``weight``, and the means of ``value``, ``equity`` and all actions.
 
         Raises:
             ValueError: There is no such column.
         """
-        if not callable(key) and key not in ("board", *self.dealt):
-            columns = ", ".join(("board", *self.dealt))
-            raise ValueError(f"key must be one of {columns}, or a function, not {brief(key)}")
+        known = ("board", *self.dealt, *texture(self.rows[0]["board"]))
+        if not callable(key) and key not in known:
+            raise ValueError(
+                f"key must be one of {', '.join(known)}, or a function, not {brief(key)}"
+            )
         groups = dict[Any, list[dict[str, Any]]]()
         for row in self.rows:
-            groups.setdefault(key(row) if callable(key) else row[key], []).append(row)
+            group = key(row) if callable(key) else (texture(row["board"]) | row)[key]
+            groups.setdefault(group, []).append(row)
         name = "group" if callable(key) else key
         return [
             {name: group, "weight": sum(row["weight"] for row in rows), **self._means(rows)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
@@ -201,10 +201,27 @@ def _by_hands(
     return Plays(game, utilities, _mark_ends(path[:-1]), hands)
 
 
-def deal(nodes: PublicNodes, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Draw hands of the players as chance deals them, int64 (n, players)."""
+def deal(
+    nodes: PublicNodes,
+    rng: np.random.Generator,
+    n: int,
+    node: int = 0,
+    reaches: Sequence[np.ndarray] | None = None,
+) -> np.ndarray:
+    """Draw hands of the players, given that they get to a node.
+
+    Args:
+        nodes: The public nodes.
+        rng: The random generator.
+        n: Number of plays.
+        node: The node; by default the root, where the hands are drawn as chance deals them.
+        reaches: For each player float64 (hands,): the own reach of the node; by default 1.
+
+    Returns:
+        int64 (n, players).
+    """
     hands = np.empty((n, len(nodes.hands)), dtype=np.int64)
-    own_reaches = [np.ones(len(labels)) for labels in nodes.hands]
+    own_reaches = list(reaches or (np.ones(len(labels)) for labels in nodes.hands))
     # A hand is drawn given the hands before it, because hands cannot share a card.
     for player in range(len(nodes.hands)):
         for before in np.unique(hands[:, :player], axis=0):
@@ -212,7 +229,7 @@ def deal(nodes: PublicNodes, rng: np.random.Generator, n: int) -> np.ndarray:
                 own_reaches[opponent] = np.zeros(len(nodes.hands[opponent]))
                 own_reaches[opponent][hand] = 1.0
             plays = np.flatnonzero((hands[:, :player] == before).all(axis=1))
-            weights = nodes.counterfactual_reach(0, player, own_reaches)
+            weights = own_reaches[player] * nodes.counterfactual_reach(node, player, own_reaches)
             hands[plays, player] = _choices(rng, weights, len(plays))
     return hands
 

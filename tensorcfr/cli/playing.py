@@ -3,22 +3,20 @@ action."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from ..analysis import values as values_of
-from ..analysis.policy_values import Values
 from ..compilers import compile_game
 from ..formats.other_spots import ENDINGS
 from ..games import SPOTS
-from ..model.public_nodes import START
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
+from ..subgames.coaching import Coach, RatedDecision
 from ..subgames.play import Match
 from ..subgames.resolving import ITERATIONS
 from . import argument_parsers
@@ -138,14 +136,16 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
         iters=options.subgame_iters,
         seed=options.seed,
     )
-    coach = Coach(match, values_of(blueprint.game, blueprint)) if options.train else None
+    coach = Coach(values_of(blueprint.game, blueprint)) if options.train else None
+    rated: list[RatedDecision] = []
     unit, total, fair, n_played = match.position.nodes.unit_name, 0.0, 0.0, 0
     try:
         for number in range(1, options.plays + 1):
             match.deal()
             seat_name = match.position.nodes.player_names[options.player]
             typer.echo(f"play {number}: you are {seat_name} and hold {match.hand(options.player)}")
-            _finish(match, options.player, coach, hints=options.hints)
+            for decision in _finish(match, options.player, coach, hints=options.hints):
+                rated.append(decision)  # One by one: those before a 'quit' count.
             won = match.utilities()[options.player]
             total, n_played = total + won, number
             opponent_hand = match.hand(1 - options.player)
@@ -160,9 +160,8 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
     if n_played != 1 or options.plays != 1:
         mean = f", {total / n_played:+.4g}{unit} a play" if n_played else ""
         typer.echo(f"{n_played} of {options.plays} plays: in all {total:+g}{unit}{mean}")
-    if coach is not None:
-        for line in coach.summary(unit):
-            typer.echo(line)
+    for line in _summary(rated, unit):
+        typer.echo(line)
 
 
 def _blueprint(source: str, spot_options: GivenSpot, iters: int) -> Solution:
@@ -187,8 +186,11 @@ class QuitError(Exception):
     """Request of the player to end the match."""
 
 
-def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> None:
-    """Play to the end, and ask for the actions of the seat."""
+def _finish(
+    match: Match, seat: int, coach: Coach | None, *, hints: bool
+) -> Iterator[RatedDecision]:
+    """Play to the end, ask for the actions of the seat, and yield its decisions if there is a
+    coach."""
     while not match.is_over:
         if match.to_act != seat:
             typer.echo(f"the solver: {match.resolve_and_act()}")
@@ -198,7 +200,9 @@ def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> Non
             typer.echo(f"blueprint: {', '.join(chances)}")
         action = _prompt_action(match)
         if coach is not None:
-            typer.echo(coach.describe_cost(action))
+            rated = coach.rate(match.position, action)
+            typer.echo(_describe(rated, match.position.nodes.unit_name))
+            yield rated
         match.act(action)
 
 
@@ -243,49 +247,26 @@ def meant(typed: str, actions: Sequence[str], steps: Sequence[str]) -> list[str]
     return [action for action in actions if word and action.lower().startswith(word)]
 
 
-class Coach:
-    """Costs of a player's actions, and their summary.
+def _describe(rated: RatedDecision, unit: str) -> str:
+    """Return a line with the cost of a decision.
 
-    Args:
-        match: The match.
-        values: Values of all actions if both players follow the blueprint.
+    The cost is the value of the best action with this hand minus the value of the action taken, if
+    both players follow the blueprint afterwards.
     """
+    if not rated.cost:
+        return f"{rated.action}: nothing is better"
+    return f"{rated.action}: costs {rated.cost:.4g}{unit}; {rated.best} is best"
 
-    def __init__(self, match: Match, values: Values) -> None:
-        self.match, self.values = match, values
-        self.costs: list[tuple[float, str]] = []
-        """Cost and description of each action, in the order of the match."""
 
-    def describe_cost(self, action: str) -> str:
-        """Return a line with the cost of an action of the player who acts.
-
-        The cost is the value of the best action with this hand minus the value of this action, if
-        both players follow the blueprint afterwards.
-        """
-        position = self.match.position
-        player, nodes = position.player, position.nodes
-        possible = np.flatnonzero(nodes.possible(position.node, player))
-        hand_index = int(np.searchsorted(possible, position.hands[player]))
-        action_values = self.values.at_node(position.node).expected[hand_index]
-        actions = self.match.actions
-        cost = float(action_values.max() - action_values[actions.index(action)])
-        best = actions[int(action_values.argmax())]
-        hand, where = position.hand(player), position.line or START
-        self.costs.append((cost, f"{action} with {hand} at {where}, where {best} is best"))
-        if self.match.game.round_to_zero(cost) == 0.0:
-            return f"{action}: nothing is better"
-        return f"{action}: costs {cost:.4g}{nodes.unit_name}; {best} is best"
-
-    def summary(self, unit: str) -> list[str]:
-        """Return lines with the number of costly actions, their total cost, and the worst of
-        them."""
-        if not self.costs:
-            return []
-        total = sum(cost for cost, _ in self.costs)
-        right = sum(self.match.game.round_to_zero(cost) == 0.0 for cost, _ in self.costs)
-        worst = [entry for entry in sorted(self.costs, reverse=True)[:WORST] if entry[0] > 0]
-        return [
-            f"{len(self.costs)} decisions, {right} of them at no cost; they cost "
-            f"{total:.4g}{unit}, {total / len(self.costs):.4g}{unit} each",
-            *(f"  {cost:.4g}{unit}: {description}" for cost, description in worst),
-        ]
+def _summary(rated: Sequence[RatedDecision], unit: str) -> list[str]:
+    """Return lines with the number of costly actions, their total cost, and the worst of them."""
+    if not rated:
+        return []
+    total = sum(decision.cost for decision in rated)
+    right = sum(not decision.cost for decision in rated)
+    worst = sorted(rated, key=lambda decision: -decision.cost)[:WORST]
+    return [
+        f"{len(rated)} decisions, {right} of them at no cost; they cost "
+        f"{total:.4g}{unit}, {total / len(rated):.4g}{unit} each",
+        *(f"  {decision.cost:.4g}{unit}: {decision}" for decision in worst if decision.cost),
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +14,25 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..viewer import save_html
 from ..viewer import view as serve
-from ..viewer.page import MAX_NODES
+from ..viewer.page import MAX_NODES, PageSize
 from . import argument_parsers
 from .console import errors_in_one_line
+
+LARGE = 20_000_000
+"""Size of a page in bytes above which the command asks before it writes it."""
+
+
+def _tell_size(path: Path, size: PageSize) -> None:
+    """Print the size of a page, and ask before a large one is written, if somebody can answer.
+
+    Raises:
+        ValueError: The answer is no.
+    """
+    typer.echo(f"{path}: {size}")
+    if size.bytes <= LARGE or not sys.stdin.isatty():
+        return
+    if not typer.confirm("Write it? --line, --street and --most make it smaller."):
+        raise ValueError(f"{path} is not written")
 
 
 @errors_in_one_line()
@@ -102,7 +120,7 @@ def view(
             most=most,
             line=line,
             street=street,
-            tell=lambda size: typer.echo(f"{html}: {size}"),
+            tell=partial(_tell_size, html),
         )
         typer.echo(f"wrote {html}")
     else:

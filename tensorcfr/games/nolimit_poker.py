@@ -127,6 +127,8 @@ class NoLimitPoker(DeckOfPoker):
             limps=limps,
             max_raises=most_raises,
         )
+        if blinds[1] > 0:
+            self.player_names = "big blind", "small blind"
         self.boards = None if flops is None else self._read_boards(flops)
         self._runouts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 

@@ -12,12 +12,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.argument_checks import EXACT, OneOf, Whole, checked
+from .._util.argument_checks import EXACT, OneOf, Text, Whole, brief, checked
+from ..analysis.hand_tables import LONGEST_LINE
 from ..analysis.luck import Luck
 from ..analysis.simulation import deal
+from ..evaluation.profile import own_reach_of
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.game_arguments import Compiled
 from ..model.policy import Policy
+from ..model.public_nodes import steps_of
 from ..solvers.solver_arguments import Iterations, Named
 from .blueprints import find_blueprint, subgames_of
 from .positions import NO_HANDS, Position
@@ -76,18 +79,39 @@ class Match:
         self._rng = np.random.default_rng(seed)
         self.position = self._start
         """Current position of the play."""
-        self._outcomes = 0
+        self._outcomes, self._begin = 0, ""
         self._path: list[int] = []
         self._played: dict[int, np.ndarray] = {}
 
     def __repr__(self) -> str:
         return f"<Match: {self.game.name}, {self.position.line or 'at the start'}>"
 
-    def deal(self) -> None:
-        """Begin a play: deal the hands."""
-        self._outcomes = 0
-        first, second = deal(self._start.nodes, self._rng, 1)[0].tolist()
-        self.position, self._path, self._played = self._start.holding((first, second)), [0], {}
+    @checked()
+    def deal(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> None:
+        """Begin a play: deal the hands.
+
+        Args:
+            line: Public steps after which the play begins, ``"check bet50"``. The hands are drawn
+                given that both players follow the blueprint to it.
+
+        Raises:
+            ValueError: There is no such line, or the blueprint never goes there.
+        """
+        nodes = self._start.nodes
+        if (node := nodes.find_node(" ".join(steps_of(line)))) is None:
+            raise ValueError(f"{self.game.name} has no line {brief(line)}")
+        steps, reaches = [edge.label for edge in nodes.path(node)], None
+        if steps:
+            whole = self._blueprint.lifted
+            reaches = [own_reach_of(whole, nodes, node, player) for player in PLAYERS]
+            if not nodes.counterfactual_reach(node, 0, reaches) @ reaches[0] > 0.0:
+                raise ValueError(f"the blueprint never goes to {brief(line)}")
+        first, second = deal(nodes, self._rng, 1, node, reaches)[0].tolist()
+        self._outcomes, self._path, self._played = 0, [0], {}
+        self.position, self._begin = self._start.holding((first, second)), " ".join(steps)
+        for step in steps:
+            self._outcomes += self.position.player == CHANCE
+            self._move(step)
         self._draw()
 
     def _drawn(self, weights: np.ndarray) -> int:
@@ -207,10 +231,14 @@ class Match:
         resolving player's actions must have been drawn by :meth:`resolve_and_act`.
 
         Raises:
-            ValueError: The play has not ended, or no hands are dealt; or the blueprint is of a
-                coarser game, and the game merges hands.
+            ValueError: The play has not ended, began after a line, or no hands are dealt; or the
+                blueprint is of a coarser game, and the game merges hands.
         """
         self._check_over()
+        if self._begin:
+            raise ValueError(
+                f"the play began at {brief(self._begin)}: luck is subtracted from whole plays only"
+            )
         path, hands = np.array([self._path]), np.array([self.hands])
         paid = self._luck.adjusted(path, hands, (self.seat,), self._played.__getitem__)
         first, second = paid[0].tolist()

@@ -5,7 +5,7 @@ They show the board, the chips, equities, made hands and draws, and the play on 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from math import comb
 from threading import Lock
@@ -21,7 +21,8 @@ from ..analysis.policy_values import Values
 from ..analysis.prize_tables import chip_game
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..games.poker.deck import RANKS, SUITS, numbers_of
-from ..games.poker.groups import draws, made_hands
+from ..games.poker.groups import MADE, draws, made_hands
+from ..games.poker.spot import Spot
 from ..games.tournaments import Tournament
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.compiled_game import CompiledGame
@@ -36,6 +37,10 @@ MAX_AT_ONCE = 60_000
 """Largest number of boards for which the equities of all next cards together are computed."""
 USUAL_HANDS = 1_326
 """Number of hands for which these limits hold; games with more hands have lower limits."""
+MAX_READ = 3_000
+"""Largest number of public nodes that are read for the values of a player who does not act."""
+SEATS = {"big blind": "bb", "small blind": "sb"}
+"""Short names of positions."""
 LISTED = 20
 """Number of hands that are listed per group, the likeliest ones, if hands are in groups."""
 
@@ -94,9 +99,26 @@ class CardHandNodes(HandNodes):
 
     @property
     def facts(self) -> dict[str, Any]:  # noqa: D102
-        deck = list(map(str, self.rules.cards))
-        facts = {"cards": True, "ranges": self.rules.names_ranges, "deck": deck}
-        return super().facts | facts | {"tournament": self._tournament}
+        rules, blinds = self.rules, self.nodes.defaults.units.get("mbb")
+        facts = super().facts
+        return facts | {
+            "cards": True,
+            "seats": [SEATS.get(name, name) for name in facts["seats"]],
+            "ranges": rules.names_ranges,
+            "deck": [str(card) for k, card in enumerate(rules.cards) if k not in rules.dead],
+            "made": self._made_names,
+            "tournament": self._tournament,
+            "start": self.at_table(0)["chips"],
+            "pot": rules.pot_value if isinstance(rules, Spot) else None,
+            "big_blind": blinds and 1000.0 * blinds,
+        }
+
+    @property
+    def _made_names(self) -> list[str]:
+        """Names of made hands, the strongest first."""
+        if self._numbers is not None:
+            return list(MADE)
+        return list(self.rules.categories[::-1]) if isinstance(self.rules, Spot) else []
 
     @cached_property
     def _tournament(self) -> dict[str, Any] | None:
@@ -114,7 +136,7 @@ class CardHandNodes(HandNodes):
                 self._chip_game = chip_game(self.game)
         return self._chip_game
 
-    def _path_properties(self, node: int) -> dict[str, Any]:
+    def at_table(self, node: int) -> dict[str, Any]:  # noqa: D102
         rules, nodes = self.rules, self.nodes
         board = [str(rules.cards[card]) for card in nodes.cards(node)]
         chips = nodes.chips(node)
@@ -122,7 +144,12 @@ class CardHandNodes(HandNodes):
         deals = (
             betting.deals[int(betting.round[betting_node])] if nodes.player(node) == CHANCE else 0
         )
-        return {"board": board, "chips": chips and chips._asdict(), "deals": deals}
+        put_in = rules.put_in(nodes.state(node)) if isinstance(rules, Spot) else None
+        return {
+            "board": board,
+            "chips": chips and chips._asdict() | {"put_in": put_in},
+            "deals": deals,
+        }
 
     def _range(
         self, player: int, node: int, own_reaches: list[np.ndarray], joint: list[np.ndarray]
@@ -257,10 +284,14 @@ class CardHandNodes(HandNodes):
     ) -> tuple[list[str], list[str]] | None:
         """Return the made hand and the draw of each hand of a player; None if they have no
         names."""
-        if self._numbers is None or len(board) < 3:
+        if self._numbers is not None and len(board) >= 3:
+            cards, hands = self._numbers[list(board)], self._numbers[self.rules.hands[player]]
+            return made_hands(tuple(cards.tolist()), hands), draws(tuple(cards.tolist()), hands)
+        groups = self.rules.groups(player, board).get("made")
+        if groups is None or self._groups_on(player, board):
             return None
-        cards, hands = self._numbers[list(board)], self._numbers[self.rules.hands[player]]
-        return made_hands(tuple(cards.tolist()), hands), draws(tuple(cards.tolist()), hands)
+        names = [groups.names[group] for group in groups.of_hand.tolist()]
+        return names, [""] * len(names)
 
     # -------------------------------------------------------------------------------------- extras
 
@@ -274,33 +305,74 @@ class CardHandNodes(HandNodes):
     def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
         """Return an extra of a node.
 
-        ``"equity"`` has the equities of all hands of both players at a node, and their means.
-        ``"runouts"`` has, for each next card at a chance node, the mean equities and the frequency
-        of each next action.
+        ``"equity"`` and ``"values"`` have the equities and the expected values of all hands of both
+        players at a node, and their means. ``"runouts"`` has, for each next card at a chance node,
+        the mean equities and the frequency of each next action.
         """
         self._player(number)
-        if name == "equity":
-            return self._equity(number, of)
-        return self._runouts(number, of) if name == "runouts" else super().extra(name, number, of)
+        work = {"equity": self._equity, "values": self._values, "runouts": self._runouts}.get(name)
+        return super().extra(name, number, of) if work is None else work(number, of)
 
     def _equity(self, node: int, of: SolutionValues) -> dict[str, Any]:
         with self._lock:
             own_reaches, joint = self._reaches(node, of)
         if self._count_boards(node) > self._max_boards:
             return {"hands": None, "means": [None, None], "boards": self._count_boards(node)}
-        equities, hands, groups = equities_at(self.nodes, node, own_reaches), [], []
-        for player, equity in enumerate(equities):
+        equities = equities_at(self.nodes, node, own_reaches)
+        return self._of_hands(node, own_reaches, joint, equities)
+
+    def _values(self, node: int, of: SolutionValues) -> dict[str, Any]:
+        if (values := of.get()) is None or not self._reads_few(node):
+            return {"hands": None, "means": [None, None]}
+        with self._lock:
+            own_reaches, joint = self._reaches(node, of)
+            return self._of_hands(node, own_reaches, joint, values.of_players(node))
+
+    def _reads_few(self, node: int) -> bool:
+        """Return whether the values of both players need at most :data:`MAX_READ` nodes."""
+        nodes, count = self.nodes, 0
+        for player in range(2):
+            pending = [node]
+            while pending:
+                below = pending.pop()
+                count += 1
+                if (actor := nodes.player(below)) in (player, TERMINAL):
+                    continue
+                if actor == CHANCE and self._count_deals(below) > MAX_CARDS:
+                    return False
+                pending += [step.node for step in nodes.children(below)]
+                if count + len(pending) > MAX_READ:
+                    return False
+        return True
+
+    def _of_hands(
+        self,
+        node: int,
+        own_reaches: list[np.ndarray],
+        joint: list[np.ndarray],
+        numbers: Sequence[np.ndarray],
+    ) -> dict[str, Any]:
+        """Return a number of all hands of both players, by hand and by group, and its means.
+
+        Args:
+            node: The public node.
+            own_reaches: For each player float64 (hands,): the own reach of the node.
+            joint: For each player float64 (hands,): probability of holding a hand there.
+            numbers: For each player float64 (hands,).
+        """
+        hands, groups = [], []
+        for player, number in enumerate(numbers):
             free = np.flatnonzero(self.nodes.free(node, player))
             listed, names = self._listed(node, player, free, joint), self.nodes.hands[player]
-            hands.append({names[hand]: float(equity[hand]) for hand in listed.tolist()})
-            sums = self._sums(node, player, own_reaches, joint, free, {"equity": equity[free]})
+            hands.append({names[hand]: float(number[hand]) for hand in listed.tolist()})
+            sums = self._sums(node, player, own_reaches, joint, free, {"number": number[free]})
             groups.append(
                 {
-                    grouping: {row["name"]: row["equity"] for row in rows}
+                    grouping: {row["name"]: row["number"] for row in rows}
                     for grouping, rows in sums.items()
                 }
             )
-        return {"hands": hands, "groups": groups, "means": _means(equities, joint)}
+        return {"hands": hands, "groups": groups, "means": _means(numbers, joint)}
 
     @property
     def _max_boards(self) -> int:
@@ -312,6 +384,11 @@ class CardHandNodes(HandNodes):
         """Return the number of ways to complete the board of a node."""
         undealt = np.setdiff1d(self.rules.free, self.nodes.cards(node))
         return comb(len(undealt), self.nodes.to_deal(node))
+
+    def _count_deals(self, node: int) -> int:
+        """Return the number of sets of cards that can be dealt at a chance node."""
+        count = self.nodes.betting.deals[int(self.nodes.betting.round[self.nodes.at(node)[0]])]
+        return comb(len(self.rules.free) - len(self.nodes.cards(node)), int(count))
 
     def _runouts(self, node: int, of: SolutionValues) -> dict[str, Any]:
         if self.nodes.player(node) != CHANCE:
@@ -339,13 +416,13 @@ class CardHandNodes(HandNodes):
         return runouts
 
 
-def _means(equity: tuple[np.ndarray, np.ndarray], joint: list[np.ndarray]) -> list[float | None]:
-    """Return the mean equity of each player's range; None for an empty range."""
+def _means(numbers: Sequence[np.ndarray], joint: list[np.ndarray]) -> list[float | None]:
+    """Return the mean of a number over each player's range; None for an empty range."""
     means = []
-    for player_equity, reach in zip(equity, joint, strict=True):
+    for number, reach in zip(numbers, joint, strict=True):
         is_held = reach > 0
         means.append(
-            float(player_equity[is_held] @ reach[is_held] / reach[is_held].sum())
+            float(number[is_held] @ reach[is_held] / reach[is_held].sum())
             if is_held.any()
             else None
         )

@@ -6,6 +6,7 @@ The program is plain JavaScript with one file for each view; the files are conca
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,21 +28,26 @@ MAX_NODES = 20_000
 """Largest number of nodes in a file by default."""
 DIGITS = 6
 """Significant digits of the numbers in a file."""
+LONG_SECONDS = 3.0
+"""Least time to write a page that is reported."""
 SAMPLED = 25
 """Number of nodes from which the size of a file is estimated."""
-STYLES = ("style.css", "poker.css", "form.css", "iterations.css")
+STYLES = ("style.css", "poker.css", "form.css", "training.css", "iterations.css")
 PROGRAMS = (
     "tools.js",
     "source.js",
     "address.js",
+    "units.js",
     "keys.js",
     "hands.js",
+    "filters.js",
     "table.js",
     "grid.js",
     "combos.js",
     "line.js",
     "cards.js",
     "curve.js",
+    "graph.js",
     "locks.js",
     "worth.js",
     "node.js",
@@ -50,6 +56,8 @@ PROGRAMS = (
     "tree.js",
     "library.js",
     "iterations.js",
+    "trainer.js",
+    "report.js",
     "begin.js",
 )
 PAGE = "page.html", STYLES, PROGRAMS
@@ -99,9 +107,12 @@ class PageSize:
     """Number of nodes of the game."""
     bytes: int
     """Size in bytes, estimated from a sample of the nodes."""
+    seconds: float
+    """Time to write the page in seconds, estimated likewise."""
 
     def __str__(self) -> str:
-        return f"{self.nodes:,} of {self.of:,} nodes, about {format_bytes(self.bytes)}"
+        time_ = f" and {self.seconds:,.0f} s to write" if self.seconds >= LONG_SECONDS else ""
+        return f"{self.nodes:,} of {self.of:,} nodes, about {format_bytes(self.bytes)}{time_}"
 
 
 @renamed_parameters(other="second")
@@ -126,7 +137,8 @@ def save_html(
         most: Largest number of nodes in the file; the nodes nearest to its first one are taken.
         line: First node, an infoset or a line such as ``"check bet66"``; by default the root.
         street: True to write only the nodes up to the next chance node.
-        tell: Function called with the size before anything is written.
+        tell: Function called with the size before anything is written. If it raises an error,
+            nothing is written.
 
     Returns:
         The path.
@@ -150,8 +162,14 @@ def save_html(
     if tell is not None:
         some = numbers[:: -(-len(numbers) // SAMPLED)]
         empty = len(page([]))
-        per_node = (len(page(nodes(some))) - empty) / len(some)
-        tell(PageSize(len(numbers), session.nodes.count, empty + int(per_node * len(numbers))))
+        # The first node also computes numbers of the whole game: do not count their time.
+        nodes(some[:1])
+        began = time.perf_counter()
+        share = len(numbers) / len(some)
+        sample = len(page(nodes(some)))
+        seconds = (time.perf_counter() - began) * share
+        size = empty + int((sample - empty) * share)
+        tell(PageSize(len(numbers), session.nodes.count, size, seconds))
     with replacing(Path(path)) as file:
         file.write(page(nodes(numbers)))
     return Path(path)

@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from .._util.plain import plain
-from .session import BusyError, Session
+from .busy import BusyError
+from .session import Session
 from .spot_form import SpotForm
 
 PATIENCE = 0.25
@@ -145,6 +146,22 @@ def _checked_object(body: Any) -> Any:
     return body
 
 
+def _begin_report(session: Session, body: Any) -> Any:
+    _checked_object(body)
+    session.reports.begin(*(body.get(name) for name in ("boards", "node", "target")))
+    return session.reports.status()
+
+
+def _open_board(session: Session, body: Any) -> Any:
+    session.reports.open(_checked_object(body).get("board"))
+    return session.reports.status()
+
+
+def _stop_report(session: Session, body: Any) -> Any:
+    session.reports.stop()
+    return session.reports.status()
+
+
 ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "/api/about": ("GET", lambda session, request: session.about(PATIENCE)),
     "/api/node": ("GET", _node),
@@ -157,6 +174,21 @@ ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "/api/status": ("GET", lambda session, request: session.status()),
     "/api/solve": ("POST", _solve),
     "/api/stop": ("POST", _stop),
+    "/api/train": ("GET", lambda session, request: session.trainer.state()),
+    "/api/train/deal": (
+        "POST",
+        lambda session, request: session.trainer.deal(
+            *(_checked_object(request).get(name) for name in ("solution", "seat", "node"))
+        ),
+    ),
+    "/api/train/act": (
+        "POST",
+        lambda session, request: session.trainer.act(_checked_object(request).get("action")),
+    ),
+    "/api/report": ("GET", lambda session, request: session.reports.status()),
+    "/api/report/begin": ("POST", _begin_report),
+    "/api/report/open": ("POST", _open_board),
+    "/api/report/stop": ("POST", _stop_report),
     f"{FORM}about": ("GET", lambda start, request: start.about()),
     f"{FORM}status": ("GET", lambda start, request: start.status()),
     f"{FORM}range": (

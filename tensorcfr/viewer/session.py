@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
@@ -22,10 +23,13 @@ from ..solvers.driver import solve
 from ..solvers.loop import Progress
 from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
+from .busy import BusyError
 from .card_nodes import CardHandNodes
+from .reports import Reports
 from .rounding import rounded
 from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
 from .snapshots import Snapshots
+from .trainer import Trainer
 
 NAMES = ("A", "B")
 LONGEST_TITLE = 40
@@ -44,10 +48,6 @@ def nodes_of(game: CompiledGame) -> Nodes:
     if game.nodes is not None:
         return HandNodes(game, game.nodes)
     return InfosetNodes(require_flat(game, "a list of infosets"))
-
-
-class BusyError(RuntimeError):
-    """Another solve is running."""
 
 
 @dataclass
@@ -95,17 +95,27 @@ class Session:
         precision: str | None = None,
         threads: int | str = AUTO,
     ) -> None:
-        self.game, self.precision, self.threads = first.game, precision, threads
+        self.precision, self.threads, self.version = precision, threads, 0
+        self.folder: Path | None = None
+        """Folder of the user's data; None if nothing is saved."""
+        self.running: Running | None = None
+        self.so_far: SolutionValues | None = None
+        """Solution of a running solve, which is among the solutions; None if there is none."""
+        self.trainer, self.reports = Trainer(self), Reports(self)
+        self._lock = Lock()
+        self._thread: Thread | None = None
+        self.show(first, second)
+        self.version = 0
+
+    def show(self, first: Solution, second: Solution | None = None) -> None:
+        """Show one or two solutions, in place of those shown before; the arguments are those of
+        the class."""
+        self.game: CompiledGame = first.game
         self.nodes: Nodes = nodes_of(self.game)
         self.solutions = [
             self._values_of(solution) for solution in (first, second) if solution is not None
         ]
-        self.running: Running | None = None
-        self.so_far: SolutionValues | None = None
-        """Solution of a running solve, which is among the solutions; None if there is none."""
-        self.version = 0
-        self._lock = Lock()
-        self._thread: Thread | None = None
+        self.version += 1
 
     @property
     def rules(self) -> Any:

@@ -6,6 +6,7 @@ games are shown by infoset, each below the player's previous infoset and action.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
@@ -32,6 +33,8 @@ ROOT = -1
 """Number of the node above all infosets, in games without a public tree."""
 MAX_CHILDREN = 500
 """Largest number of infosets that are listed below one action."""
+MAX_STRATEGIES = 100
+"""Largest number of infosets below one action whose strategies are listed, too."""
 MAX_FOUND = 50
 """Largest number of results of a search."""
 MAX_SEARCHED = 200_000
@@ -39,6 +42,7 @@ MAX_SEARCHED = 200_000
 label."""
 MAX_CARDS = 200
 """Largest number of outcomes of chance that are listed; of more, the page asks for one by name."""
+_AMOUNT = re.compile(r"\b(bet|raise) +(?=[\d.])")
 BYTES_OF_VALUES = 100
 """Bytes per sequence while values are computed."""
 
@@ -166,6 +170,9 @@ class Nodes(ABC):
             "cards": False,
             "ranges": False,
             "tournament": None,
+            "start": None,
+            "pot": None,
+            "big_blind": None,
         }
 
     @abstractmethod
@@ -179,6 +186,10 @@ class Nodes(ABC):
         Raises:
             ValueError: There is no such node.
         """
+
+    def at_table(self, node: int) -> dict[str, Any]:
+        """Return the board and the chips at a node, in games that have them."""
+        return {}
 
     def extras(self, number: int) -> tuple[str, ...]:
         """Return the names of the extras of a node."""
@@ -200,11 +211,11 @@ class Nodes(ABC):
         query, casefolded = text.strip(), text.strip().casefold()
         if not query:
             return []
-        nodes = self._exactly(query)
+        # Lines come before the many infosets whose labels contain them.
+        nodes = self._exactly(query) | self._lines(_words(query))
         if self.game.n_infosets <= MAX_SEARCHED:
             matching = (pair for pair in self._labelled() if casefolded in pair[0].casefold())
             nodes |= islice(matching, MAX_FOUND)
-        nodes |= self._lines(query.split())
         listed = islice(nodes.items(), MAX_FOUND)
         return [{"infoset": label, "node": node} for label, node in listed]
 
@@ -214,7 +225,7 @@ class Nodes(ABC):
         Raises:
             ValueError: There is no such infoset or line.
         """
-        nodes = self._exactly(text.strip()) or self._lines(text.split())
+        nodes = self._exactly(text.strip()) or self._lines(_words(text))
         if not text.strip() or not nodes:
             raise ValueError(f"{self.game.name} has no infoset or line {text!r}")
         return next(iter(nodes.values()))
@@ -375,12 +386,8 @@ class HandNodes(Nodes):
                 stop["player"] = player
                 stop["steps"] = [{"id": step.node, "label": step.label} for step in steps]
                 stop["colours"] = action_colours([step.label for step in steps])
-            path.append(stop | self._path_properties(node))
+            path.append(stop | self.at_table(node))
         return path
-
-    def _path_properties(self, node: int) -> dict[str, Any]:
-        """Return additional properties of a node of the path."""
-        return {}
 
     def _possible_hands(self, node: int, player: int) -> np.ndarray:
         """Return the hands that a player can have at a node, in display order."""
@@ -557,46 +564,45 @@ class InfosetNodes(Nodes):
             "ranges": [],
             "player": None,
         }
+        of.get(patience)
         if number == ROOT:
             empty = game.form.player_sequences[:-1].tolist()
             children = [
                 child
                 for player, sequence in enumerate(empty)
-                for child in self._listed(sequence, f"player {player}", None)
+                for child in self._listed(sequence, f"player {player}", None, of)
             ]
             return data | {"name": "start", "kind": "list", "reach": 1.0, "children": children}
-        of.get(patience)
-        infosets = game.rows_of([number])
-        lock = of.solution.locks.get(infosets.labels[0]) if of.solution.locks else None
-        rows, action_values = infoset_rows(of, infosets.labels, infosets, [lock])
-        (row,) = rows
-        if action_values is not None:
-            row["reach"] = float(action_values.reach[0])
+        row = self._row(number, of)
         infoset_sequences = game.sequences(number)
-        actions = game.infoset_actions[number]
         children = []
         for action, sequence, chosen in zip(
-            actions,
+            row["actions"],
             range(infoset_sequences.start, infoset_sequences.stop, infoset_sequences.step),
             row["p"],
             strict=True,
         ):
-            entries = self._listed(sequence, action, chosen)
-            children += entries or [{"id": None, "label": action, "p": chosen, "leaf": True}]
+            entries = self._listed(sequence, action, chosen, of)
+            children += entries or [
+                {"id": None, "label": action, "p": chosen, "leaf": True, "row": None}
+            ]
         return data | {
             "name": game.infoset_labels[number],
             "kind": "decision",
-            "player": int(game.infoset_player[number]),
+            "player": row["player"],
             "reach": row.get("reach"),
-            "actions": list(actions),
-            "colours": action_colours(actions),
+            "actions": row["actions"],
+            "colours": row["colours"],
             "hands": [row],
             "children": children,
             "value": row.get("ev"),
         }
 
-    def _listed(self, sequence: int, step: str, chosen: float | None) -> list[dict[str, Any]]:
-        """Return entries for the infosets directly after a sequence."""
+    def _listed(
+        self, sequence: int, step: str, chosen: float | None, of: SolutionValues
+    ) -> list[dict[str, Any]]:
+        """Return entries for the infosets directly after a sequence; the first ones have their
+        strategies."""
         order, parent = self._by_parent
         begin, end = np.searchsorted(parent, [sequence, sequence + 1]).tolist()
         shown = order[begin : min(end, begin + MAX_CHILDREN)].tolist()
@@ -606,13 +612,27 @@ class InfosetNodes(Nodes):
                 "label": f"{step}: {self.game.infoset_labels[infoset]}",
                 "p": chosen,
                 "leaf": False,
+                "row": self._row(infoset, of) if place < MAX_STRATEGIES else None,
             }
-            for infoset in shown
+            for place, infoset in enumerate(shown)
         ]
         if left_out := end - begin - len(shown):
             text = f"{step}: and {left_out:,} more; use the search to find them"
-            listed.append({"id": None, "label": text, "p": None, "leaf": True})
+            listed.append({"id": None, "label": text, "p": None, "leaf": True, "row": None})
         return listed
+
+    def _row(self, infoset: int, of: SolutionValues) -> dict[str, Any]:
+        """Return the strategy at an infoset, its player, and its values once they are known."""
+        infosets, actions = self.game.rows_of([infoset]), self.game.infoset_actions[infoset]
+        lock = of.solution.locks.get(infosets.labels[0]) if of.solution.locks else None
+        (row,), action_values = infoset_rows(of, infosets.labels, infosets, [lock])
+        if action_values is not None:
+            row["reach"] = float(action_values.reach[0])
+        return row | {
+            "player": int(self.game.infoset_player[infoset]),
+            "actions": list(actions),
+            "colours": action_colours(actions),
+        }
 
     def _path(self, number: int) -> list[dict[str, Any]]:
         path = []
@@ -620,6 +640,11 @@ class InfosetNodes(Nodes):
             path.append({"id": number, "label": self.game.infoset_labels[number]})
             number = int(self._before[number])
         return [{"id": ROOT, "label": "start"}, *path[::-1]]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a line; an amount may be apart from its action: ``"check bet 60"``."""
+    return _AMOUNT.sub(r"\1", text).replace("all-in", "allin").split()
 
 
 def describe(solution: Solution) -> dict[str, Any]:

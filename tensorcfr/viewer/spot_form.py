@@ -30,10 +30,11 @@ from ..model.compiled_game import CompiledGame
 from ..solvers import solver_arguments
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
+from .busy import BusyError
 from .card_nodes import tournament_facts
 from .form_fields import fields_of, spot_of, tree_at
 from .library import Library
-from .session import EXPLOITABILITY, BusyError, Session
+from .session import EXPLOITABILITY, Session
 
 PRECISION = "float32"
 """Default precision in which a spot is solved, as by the command ``spot``."""
@@ -58,10 +59,12 @@ class SpotForm:
     """
 
     def __init__(self, session: Session | None = None, library: Library | None = None) -> None:
-        self.session = session
+        self.library = library
+        self.session: Session | None = None
         """Session with the solution, which at first has no iterations; None until the game is
         compiled."""
-        self.library = library
+        if session is not None:
+            self._take(session)
         self.view: Mapping[str, Any] = {}
         """State of the page that shows the session: its address and its locks."""
         self.compiles: Compiles | None = None
@@ -204,7 +207,7 @@ class SpotForm:
                     return
                 if self.session is not None and self.session is not session:
                     self.session.stop()
-                self.session = session
+                self._take(session)
             except CancelledError:
                 pass
             except Exception as error:
@@ -232,6 +235,11 @@ class SpotForm:
             session.solve({}, iterations, target)
         self.view = {}
         return session
+
+    def _take(self, session: Session) -> None:
+        """Show a session, whose plays and reports are saved in the folder of the library."""
+        session.folder = None if self.library is None else self.library.folder
+        self.session = session
 
     def cancel(self) -> None:
         """Cancel the build; its thread ends within a step of its work."""

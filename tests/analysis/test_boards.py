@@ -260,7 +260,7 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
                 value = sum(row["weight"] * row["value"] for row in own) / weight
                 assert one["value"] == pytest.approx(value, abs=1e-12)
     assert report.group_by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
-    with pytest.raises(ValueError, match="key must be one of board, river, or a function"):
+    with pytest.raises(ValueError, match="key must be one of board, river, suits, pairing"):
         report.group_by("turn")
     with pytest.raises(ValueError, match="boards must all have the same number of cards"):
         solve_boards(SPOT, ["QsJh2h8d", "AsJh2h"], line=line)

@@ -68,9 +68,9 @@ def test_chips_on_the_way(session: Session) -> None:
     """Pot 100; all-in of 150 on the turn; half the pot after two checks."""
     path = session.node(at(session, "check allin"), 0)["path"]
     assert [stop["chips"] for stop in path] == [
-        {"pot": 100.0, "call": 0.0, "behind": (150.0, 150.0)},
-        {"pot": 100.0, "call": 0.0, "behind": (150.0, 150.0)},
-        {"pot": 250.0, "call": 150.0, "behind": (150.0, 0.0)},
+        {"pot": 100.0, "call": 0.0, "behind": (150.0, 150.0), "put_in": (50.0, 50.0)},
+        {"pot": 100.0, "call": 0.0, "behind": (150.0, 150.0), "put_in": (50.0, 50.0)},
+        {"pot": 250.0, "call": 150.0, "behind": (150.0, 0.0), "put_in": (50.0, 200.0)},
     ]
     assert [[step["label"] for step in stop["steps"]] for stop in path] == [
         ["check", "allin"],
@@ -79,6 +79,7 @@ def test_chips_on_the_way(session: Session) -> None:
     ]
     assert path[2]["colours"] == [PASSIVE["fold"], PASSIVE["call"]]
     river = session.node(at(session, "check check 7s bet50"), 0)["path"][-1]["chips"]
+    assert river.pop("put_in") == (100.0, 50.0)
     assert river == {"pot": 150.0, "call": 50.0, "behind": (100.0, 150.0)}
 
 
@@ -167,10 +168,10 @@ def test_before_the_flop() -> None:
         "limit_poker", ranks="JQKA", suits=4, deals=(3,), bets=(2, 2), raises=(1, 1), blinds=(1, 2)
     )
     session = Session(solve(game, "dcfr", iters=3, precision="float32"))
-    assert session.about()["seats"] == ("big blind", "small blind")
+    assert session.about()["seats"] == ["bb", "sb"]
     spot = SolvedSpot(session.solutions[0].solution)
     node = session.node(0, 0)
-    assert node["path"][0]["chips"] == {"pot": 3, "call": 1, "behind": None}
+    assert node["path"][0]["chips"] == {"pot": 3, "call": 1, "behind": None, "put_in": None}
     assert node["path"][0]["board"] == []
     assert "made" not in node["ranges"][0][0]
     table = spot.table("")

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..._util.argument_checks import Whole, checked
-from .deck import CARDS
+from .deck import CARDS, RANKS
 
 N_FLOPS = 22_100
 """Number of flops: the ways to choose 3 of 52 cards."""
@@ -24,6 +24,32 @@ class Flop(NamedTuple):
     """Cards of the flop, the highest first: ``"Td9d6h"``."""
     weight: float
     """Share of all flops; the weights of a list of flops sum to 1."""
+
+
+def texture(board: str) -> dict[str, str]:
+    """Describe the first three cards of a board.
+
+    >>> texture("Td9d6h")
+    {'suits': 'two-tone', 'pairing': 'unpaired', 'height': 'T', 'straights': 'possible'}
+
+    Args:
+        board: Three to five cards.
+
+    Returns:
+        ``suits``: ``"rainbow"``, ``"two-tone"`` or ``"monotone"``; ``pairing``: ``"unpaired"``,
+        ``"paired"`` or ``"trips"``; ``height``: the highest rank; ``straights``: ``"possible"`` if
+        some hand makes a straight with these cards, or ``"impossible"``.
+    """
+    ranks, suits = {RANKS.index(rank) for rank in board[:6:2]}, set(board[1:6:2])
+    # An ace is also below the two.  The three ranks and two of a hand are five adjacent ranks.
+    orders = [ranks, {-1 if rank == len(RANKS) - 1 else rank for rank in ranks}]
+    is_close = len(ranks) == 3 and any(max(order) - min(order) < 5 for order in orders)
+    return {
+        "suits": ("monotone", "two-tone", "rainbow")[len(suits) - 1],
+        "pairing": ("trips", "paired", "unpaired")[len(ranks) - 1],
+        "height": RANKS[max(ranks)],
+        "straights": "possible" if is_close else "impossible",
+    }
 
 
 @cache

@@ -3,12 +3,18 @@
 const SHAPES = ["table", "grid", "heat"];
 // Numbers of the grid, and their names on the buttons.
 const SHOWN = {strategy: "strategy", change: "B − A", EV: "EV", chips: "chips", equity: "equity", weight: "weight"};
+// Shape and numbers of the grid, chosen classes (commas between) and group, text of the filter, number of
+// the graph, convention and unit of values, and the trainer or the report in place of the node.
+const VIEW = ["shape", "show", "cell", "group", "filter", "graph", "of", "in", "panel"];
 const state = {
   about: null, node: null, nodes: [], version: 0, running: false,
   wanted: 0,            // Node of the latest request.
+  worth: null,          // Expected values of both players' hands at the node.
+  filter: null,         // Test of hands, from the text in the view.
   equity: null,         // Equities of the node: hands of both players, for each solution.
+  shownVersion: null,   // Version of the solutions that the page shows.
   line: [],             // Deepest path visited, which the line shows.
-  view: {},             // shape, show, cell (classes of hands, commas between), group.
+  view: {},             // Members of VIEW.
   pointed: null,        // Class of hands under the pointer.
   chosen: null,         // Infoset of one hand.
   locks: {},
@@ -28,7 +34,7 @@ const pickedClasses = () => state.view.cell ? state.view.cell.split(",") : [];
 
 function address() {
   const parts = [`#${state.node.id}`];
-  for (const name of ["shape", "show", "cell", "group"]) {
+  for (const name of VIEW) {
     if (state.view[name]) parts.push(`${name}=${encodeURIComponent(state.view[name])}`);
   }
   return parts.join("&");
@@ -42,6 +48,7 @@ function readAddress() {
     try { state.view[name] = decodeURIComponent(value || ""); } catch { /* Not ours. */ }
   }
   if (!SHAPES.includes(state.view.shape)) delete state.view.shape;
+  if (state.view.panel && !(state.view.panel in PANELS)) delete state.view.panel;
   if (!(state.view.show in SHOWN)) delete state.view.show;
   return /^-?\d+$/.test(number) ? Number(number) : state.about.root;
 }
@@ -57,5 +64,8 @@ function remember(push) {
 function look(change) {
   state.view = {...state.view, ...change};
   remember(false);
+  readFilter();
   showStrategy();
+  showUnits();
+  showGraph();
 }

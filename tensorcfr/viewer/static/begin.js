@@ -17,6 +17,8 @@ function showAbout() {
   at("solve-chips").hidden = !about.tournament;
   at("new-spot").hidden = at("save").hidden = !boot.form;
   at("edit-tree").hidden = !boot.form || !known(about.per_cent);
+  at("show-trainer").hidden = !canTrain();
+  at("show-report").hidden = !canReport();
   showCost();
   showRisks();
   showCurve();
@@ -71,18 +73,45 @@ async function search() {
   if (!text.trim()) { list.hidden = true; return; }
   const found = await source.search(text);
   if (turn !== searching) return;
+  // A text may also name hands of this node.
+  if (canFilter(state.node)) try {
+    const hands = state.node.hands.filter(filterOf(text, state.node));
+    if (hands.length) found.push({hands: text, infoset: `hands: ${text} (${combosText(hands)})`});
+  } catch { /* It does not. */ }
   refill(list, "button", ...(found.length ? found.map((one, index) => make("li", {}, make("button", {
-    "data-node": one.node, "data-key": index, on: {click: () => { list.hidden = true; go(one.node, one.infoset); }},
+    "data-node": one.node, "data-key": index, on: {click: () => { list.hidden = true; if (one.hands) setFilter(one.hands); else go(one.node, one.infoset); }},
   }, one.infoset))) : [make("li", {class: "dim"}, "no result; in a large game, enter the whole label")]));
   list.hidden = false;
 }
 
-// Single iterations of the algorithm take the place of the solution.
-async function showIterations(on) {
-  at("iterations-view").hidden = !on;
-  at("look").hidden = on;
-  at("line").classList.toggle("away", on);
-  if (!on) { at("player").replaceChildren(); return; }
+// Views that take the place of the solution: single iterations, the trainer, the report.
+const PANELS = {
+  iterations: {box: "iterations-view", key: "i", show: showIterations},
+  train: {box: "trainer", key: "p", show: showTrainer},
+  report: {box: "report", key: "r", show: showReport},
+};
+
+function closePanels() {
+  for (const {box} of Object.values(PANELS)) at(box).hidden = true;
+  at("tools").classList.remove("panelled");
+  report.turn += 1;
+}
+
+async function openPanel(name) {
+  state.view.panel = name || "";
+  remember(false);
+  closePanels();
+  if (name) at(PANELS[name].box).hidden = false;
+  at("look").hidden = Boolean(name);
+  at("line").classList.toggle("away", Boolean(name));
+  at("tools").classList.toggle("panelled", Boolean(name));
+  for (const [one, button] of [["iterations", "show-iterations"], ["train", "show-trainer"], ["report", "show-report"]]) at(button).setAttribute("aria-pressed", String(one === name));
+  if (name !== "iterations") at("player").replaceChildren();
+  if (name) await PANELS[name].show();
+}
+const togglePanel = name => openPanel(at(PANELS[name].box).hidden ? name : null);
+
+async function showIterations() {
   at("iterations-note").textContent = "";
   try {
     playIterations(at("player"), await request(`/api/iterations?line=${encodeURIComponent(at("iterations-line").value)}`));
@@ -105,9 +134,12 @@ function listen() {
   at("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   at("help-button").addEventListener("click", () => at("help").showModal());
   at("show-iterations").hidden = !answers;
-  at("show-iterations").addEventListener("click", () => showIterations(at("iterations-view").hidden));
-  at("hide-iterations").addEventListener("click", () => showIterations(false));
-  at("iterations-line").addEventListener("change", () => showIterations(true));
+  at("show-iterations").addEventListener("click", () => togglePanel("iterations"));
+  at("show-trainer").addEventListener("click", quietly(() => togglePanel("train")));
+  at("show-report").addEventListener("click", quietly(() => togglePanel("report")));
+  at("hide-iterations").addEventListener("click", () => openPanel(null));
+  at("iterations-line").addEventListener("change", showIterations);
+  at("filter").addEventListener("input", () => setFilter(at("filter").value));
   at("save-csv").addEventListener("click", saveCsv);
   at("save-json").addEventListener("click", saveJson);
   at("save").addEventListener("click", quietly(showSaving));
@@ -137,7 +169,7 @@ async function begin() {
   const form = location.hash.startsWith("#form") || !status.ready;
   at("form").hidden = !form;
   at("tools").classList.toggle("bare", form);
-  if (form) { building += 1; at("look").hidden = at("line").hidden = true; state.node = null; await showForm(); return; }
+  if (form) { closePanels(); building += 1; at("look").hidden = at("line").hidden = true; state.node = null; await showForm(); return; }
   const isNew = !state.about || state.renewed;
   state.about = await source.about();
   state.version = state.about.version;
@@ -152,10 +184,11 @@ async function begin() {
     if (answers) watch();
   }
   showAbout();
-  const wanted = readAddress();
+  const wanted = readAddress(), {panel} = state.view;
   at("look").hidden = false;
   await go(wanted, null, false);
   if (!state.node) await go(state.about.root, null, false);  // The address is of another game.
+  if (panel || at("look").hidden || Object.values(PANELS).some(({box}) => !at(box).hidden)) await openPanel(panel || null);
 }
 
 // Another game has taken the place of this one.

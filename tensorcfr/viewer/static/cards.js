@@ -23,7 +23,7 @@ const dealsCards = node => state.about.cards && node.kind === "chance" &&
 function runouts(node, found) {
   const by = new Map(node.children.map(child => [child.label, child]));
   const show = showNow() === "equity" ? "equity" : "strategy";
-  const cells = Object.keys(SUITS).flatMap(suit => [...RANKS].map(rank => {
+  const cells = Object.keys(SUITS).flatMap(suit => [...ranksOf()].map(rank => {
     const label = rank + suit, child = by.get(label), said = found ? found.cards[label] : null;
     let style = {}, text = "";
     if (said && said.p && show === "strategy") style = filled(said.p.map((p, i) => [p, colourOf(found, i)]), 1);
@@ -39,7 +39,8 @@ function runouts(node, found) {
     }, make("b", {}, rank + SUITS[suit]), text ? make("span", {}, text) : null);
   }));
   const grid = make("div", {class: "square runouts", role: "group", "aria-label": "the next card"}, ...cells);
-  moves(grid, ".cell", () => 13);
+  grid.style.setProperty("--columns", ranksOf().length);
+  moves(grid, ".cell", () => ranksOf().length);
   const legend = found && found.actions.length ? make("p", {class: "dim"}, `Next ${seat(found.player)}: `, ...found.actions.flatMap((action, i) => [
     make("i", {class: "swatch", style: {background: colourOf(found, i)}}), ...pretty(action)]), `; numbers: equity of ${seat(0)}, per cent${ofFirst()}.`)
     : make("p", {class: "dim"}, found ? `Numbers: equity of ${seat(0)}, per cent${ofFirst()}.` : "Choose the next card.");
@@ -51,7 +52,7 @@ function dealPicker(node) {
   const here = node.path[node.path.length - 1], chosen = new Set();
   const free = new Set(state.about.deck.filter(card => !here.board.includes(card)));
   const said = make("p", {class: "dim"}, `${whole(node.left_out)} boards are possible: choose the cards.`);
-  const cells = Object.keys(SUITS).flatMap(suit => [...RANKS].map(rank => make("button", {
+  const cells = Object.keys(SUITS).flatMap(suit => [...ranksOf()].map(rank => make("button", {
     class: `cell ${suit}`, "data-label": rank + suit, "data-key": rank + suit, "aria-pressed": "false", disabled: !free.has(rank + suit),
     on: {click: async event => {
       const cell = event.currentTarget, label = rank + suit;
@@ -66,8 +67,8 @@ function dealPicker(node) {
       chosen.clear();
     }},
   }, make("b", {}, rank + SUITS[suit]))));
-  const grid = make("div", {class: "square runouts", role: "group", "aria-label": "cards that are dealt"}, ...cells);
-  moves(grid, ".cell", () => 13);
+  const grid = make("div", {class: "square runouts", role: "group", "aria-label": "cards that are dealt", style: {"--columns": ranksOf().length}}, ...cells);
+  moves(grid, ".cell", () => ranksOf().length);
   return [grid, said];
 }
 
@@ -110,5 +111,5 @@ function rangeGrid(hands, player) {
   });
   return make("figure", {class: "range-grid", "data-player": player},
     make("figcaption", {}, make("b", {}, seat(player)), ` ${combosText(own)}`, known(equity) ? `, equity ${percent(equity)}` : ""),
-    make("div", {class: node.grid ? "square small named" : "square small", role: "img", "aria-label": `range of ${seat(player)}`}, ...cells));
+    make("div", {class: node.grid ? "square small named" : "square small", style: {"--columns": ranksOf().length}, role: "img", "aria-label": `range of ${seat(player)}`}, ...cells));
 }

@@ -16,6 +16,12 @@ function filled(parts, height) {
   };
 }
 
+// Colour of a cell at a share of its width, where its name is.
+function colourAt(node, mix, share) {
+  let left = 0;
+  return colourOf(node, Math.max(0, mix.findIndex(p => (left += p) > share)));
+}
+
 // Content of a cell: its background, a number, and a text for screen readers.
 function cellOf(node, index, hands, show, bounds) {
   if (show === "change") return changeOf(node, hands);
@@ -28,14 +34,14 @@ function cellOf(node, index, hands, show, bounds) {
   if (show === "strategy" || !(likely(hands) > 0)) {
     const mix = likely(hands) > 0 ? mixOf(node, hands) : [];
     return {
-      style: filled(mix.map((p, action) => [p, colourOf(node, action)]), weightOf(hands)), text: "", mix,
+      style: filled(mix.map((p, action) => [p, colourOf(node, action)]), weightOf(hands)), text: "", mix, dark: weightOf(hands) > 0.8 && isDark(colourAt(node, mix, 0.25)),
       said: mix.map((p, action) => `${node.actions[action]} ${percent(p)}`).join(", "),
     };
   }
-  const value = mean[show](), [low, high] = bounds;
-  const share = known(value) ? (value - low) / Math.max(high - low, 1e-12) : null;
+  const value = mean[show](), [low, high] = bounds, told = show === "EV" ? worthOf(value) : value;
+  const share = known(value) ? (told - low) / Math.max(high - low, 1e-12) : null;
   const colour = show === "weight" ? "var(--weight)" : known(share) ? scaled(share) : "transparent";
-  const text = !known(value) ? "" : isValue(show) ? brief(value, 3) : `${Math.round(100 * value)}`;
+  const text = !known(value) ? "" : isValue(show) ? brief(told, 3) : `${Math.round(100 * value)}`;
   return {style: filled([[1, colour]], show === "weight" ? value : 1), text, value, said: `${show} ${text}`};
 }
 
@@ -58,28 +64,29 @@ const isValue = show => show === "EV" || show === "chips";
 function boundsOf(node, show) {
   if (!isValue(show)) return [0, 1];
   const number = show === "EV" ? "ev" : "chips";
-  const most = Math.max(1e-12, ...everyOf(node).filter(hand => hand.reach > 0 && known(hand[number])).map(hand => Math.abs(hand[number])));
-  return [-most, most];
+  const told = everyOf(node).filter(hand => hand.reach > 0 && known(hand[number])).map(hand => show === "EV" ? worthOf(hand.ev) : hand[number]);
+  const most = Math.max(1e-12, ...told.map(Math.abs));
+  return [show === "EV" && valueOf() === "pot" ? Math.min(0, ...told) : -most, most];
 }
 
 function square(node, index, title) {
   const show = showNow(), bounds = boundsOf(state.node, show), picked = pickedClasses(), total = likely(everyOf(node)) || 1;
   const cells = placesOf(node).map(name => {
-    const hands = sumsOf(node, [name]).filter(hand => hand.by || inGroup(hand, state.view.group));
+    const hands = sumsOf(node, [name]).filter(hand => hand.by || isShown(hand));
     const shown = hands.length ? cellOf(node, index, hands, show, bounds) : null;
     const alive = shown && likely(hands) > 0;
     return make("button", {
-      class: ["cell", alive ? "" : "never", picked.includes(name) ? "chosen" : "", hands.some(lockedBy) ? "locked" : ""].join(" ").trim(),
+      class: ["cell", alive ? "" : "never", shown && shown.dark ? "on-dark" : "", picked.includes(name) ? "chosen" : "", hands.some(lockedBy) ? "locked" : ""].join(" ").trim(),
       "data-hand": name, "data-key": `${index} ${name}`, disabled: !hands.length, style: shown ? shown.style : {},
       "data-p": alive && shown.mix ? shown.mix.join(" ") : null, "data-change": shown && shown.changes ? shown.changes.join(" ") : null, "data-value": shown ? shown.value : null,
       "aria-label": shown ? `${name}, ${combosText(hands)}, ${shown.said}` : name,
       on: {
         click: event => pick(name, event.shiftKey || event.ctrlKey || event.metaKey),
-        mouseenter: () => point(name), focus: () => point(name),
+        mouseenter: () => isNarrow() || point(name), focus: () => isNarrow() || point(name),
       },
     }, make("b", {}, !node.grid ? name : hands.length ? percent(likely(hands) / total) : ""), shown && shown.text ? make("span", {}, shown.text) : null);
   });
-  const grid = make("div", {class: node.grid ? "square named" : "square", role: "group", "aria-label": title, on: {mouseleave: () => point(null)}}, ...withHeads(node, cells));
+  const grid = make("div", {class: node.grid ? "square named" : "square", style: {"--columns": ranksOf().length}, role: "group", "aria-label": title, on: {mouseleave: () => point(null)}}, ...withHeads(node, cells));
   moves(grid, ".cell", () => columnsOf(node));
   return make("figure", {}, title && state.nodes.length > 1 ? make("figcaption", {}, title) : null, grid);
 }
@@ -91,6 +98,9 @@ function withHeads(node, cells) {
   return [head("of the range"), ...columns.map(head), ...cells.flatMap((cell, at) => at % columns.length ? [cell] : [
     head(cell.dataset.hand.slice(0, -columns[0].length - 1)), cell])];
 }
+
+// On a narrow screen a tap chooses a cell; there is nothing that points.
+const isNarrow = () => matchMedia("(max-width: 52rem)").matches;
 
 function point(name) {
   state.pointed = name;
@@ -107,6 +117,8 @@ function pick(name, more) {
   showCombos(now);
   if (state.node.groups) showGroups();
   showEditor();
+  // There the hands are below the grid.
+  if (now.length && isNarrow()) at("combos").scrollIntoView({block: "nearest"});
 }
 
 // Tiles, one per hand, in games whose hands are not two cards.

@@ -2,10 +2,18 @@
 // server sums them by group and lists some of each: means then use the sums in place of the hands.
 
 const TWO_CARDS = /^([AKQJT2-9])([shdc])([AKQJT2-9])([shdc])$/;
-const CLASSES = [...RANKS].flatMap((_, i) => [...RANKS].map((_, j) => {
-  const [a, b] = [RANKS[Math.min(i, j)], RANKS[Math.max(i, j)]];
+const classesIn = ranks => [...ranks].flatMap((_, i) => [...ranks].map((_, j) => {
+  const [a, b] = [ranks[Math.min(i, j)], ranks[Math.max(i, j)]];
   return i === j ? a + b : a + b + (i < j ? "s" : "o");
 }));
+const CLASSES = classesIn(RANKS);
+
+// Ranks of the game's deck, and the classes of its hands.
+function ranksOf() {
+  const {deck} = state.about;
+  return deck ? [...RANKS].filter(rank => deck.some(card => card[0] === rank)).join("") || RANKS : RANKS;
+}
+const classesOf = () => ranksOf() === RANKS ? CLASSES : classesIn(ranksOf());
 
 // Class at a place of the grid, "AKs", "AKo" or "AA", suited hands above the diagonal and offsuit hands
 // below it; or the names of row and column that the server sends.
@@ -36,11 +44,11 @@ function classes(hands) {
 
 // Places of the grid, row by row, without rows in which no player has hands.
 function placesOf(node) {
-  if (!node.grid) return CLASSES;
+  if (!node.grid) return classesOf();
   const [rows, columns] = node.grid, used = new Set(node.cells.flat().map(sum => sum.name));
   return rows.map(row => columns.map(column => `${row} ${column}`)).filter(row => row.some(name => used.has(name))).flat();
 }
-const columnsOf = node => node.grid ? node.grid[1].length : 13;
+const columnsOf = node => node.grid ? node.grid[1].length : ranksOf().length;
 
 // All hands of a node, hands of some classes, or hands of a group, as single hands or as sums.
 const everyOf = node => node.groups ? node.groups.cell : node.hands;

@@ -44,6 +44,9 @@ const KEYS = {
   "/": () => at("search").focus(),
   v: () => look({shape: SHAPES[(SHAPES.indexOf(shapeNow()) + 1) % SHAPES.length]}),
   e: () => look({show: shownNow()[(shownNow().indexOf(showNow()) + 1) % shownNow().length]}),
+  f: () => at("filter-box").hidden || at("filter").focus(),
+  p: () => at("show-trainer").hidden || at("show-trainer").click(),
+  r: () => at("show-report").hidden || at("show-report").click(),
   s: () => at("save").hidden || at("save").click(),
   i: () => at("show-iterations").hidden || at("show-iterations").click(),
   t: () => at("theme").click(),
@@ -55,8 +58,10 @@ function pressed(event) {
   if (event.key === "Escape") { at("found").hidden = true; document.activeElement.blur(); return; }
   if (typing || event.ctrlKey || event.altKey || event.metaKey || at("help").open || at("saving").open) return;
   if (event.key === "t" || event.key === "?") { event.preventDefault(); KEYS[event.key](); return; }
-  const node = state.node, playing = !at("iterations-view").hidden;
-  if (!node || (playing && event.key !== "i")) return;
+  const node = state.node, open = Object.keys(PANELS).find(name => !at(PANELS[name].box).hidden);
+  const clicks = event.key === "Enter" && document.activeElement.tagName === "BUTTON";
+  if (open === "train" && !clicks && trainerKey(event.key)) { event.preventDefault(); return; }
+  if (!node || (open && event.key !== PANELS[open].key)) return;
   if (/^[1-9]$/.test(event.key)) {
     const child = node.children[Number(event.key) - 1];
     if (child && known(child.id)) go(child.id);

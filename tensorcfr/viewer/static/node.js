@@ -6,12 +6,13 @@ async function go(id, infoset, push = true) {
   try {
     const nodes = await Promise.all(state.about.solutions.map((_, i) => source.node(wanted, i)));
     if (turn !== going) return;  // Another node has been requested in the meantime.
-    const moved = !state.node || state.node.id !== wanted;
+    const moved = !state.node || state.node.id !== wanted || state.shownVersion !== state.version;
+    state.shownVersion = state.version;
     nodes.forEach(join);
     state.nodes = nodes;
     state.node = nodes[0];
     state.chosen = infoset || null;
-    if (moved) { state.equity = state.pointed = null; state.rows = 200; }
+    if (moved) { state.equity = state.worth = state.pointed = null; state.rows = 200; }
     if (moved && state.view.group && !state.node.hands.some(hand => inGroup(hand, state.view.group))) state.view.group = "";
     remember(push);
     show();
@@ -33,12 +34,21 @@ async function go(id, infoset, push = true) {
 // Before the river, equities take longer than the node, so they are requested after it.
 async function showEquity() {
   const node = state.node;
-  if (!state.about.cards || node.kind === "terminal") return;
+  // Nodes that are shown may be of solutions that the session no longer has.
+  if (!state.about.cards || node.kind === "terminal" || state.shownVersion !== state.version) return;
   const found = await Promise.all(state.nodes.map((_, i) => source.extra("equity", node.id, i)));
   if (state.node !== node || !found[0]) return;
   state.equity = found;
+  readFilter();
   showStrategy();
   showRanges();
+  showGraph();
+  if (!answers || state.worth) return;
+  // Values of the player who does not act; a graph shows them.
+  const worth = await source.extra("values", node.id, 0);
+  if (state.node !== node) return;
+  state.worth = worth;
+  showGraph();
 }
 
 function show() {
@@ -50,7 +60,7 @@ function show() {
   at("node-title").replaceChildren(...(state.about.cards ? [who] : [`${node.name}: ${who}`]));
   const figures = [];
   if (known(node.reach)) figures.push(`reached with probability ${named(one => brief(one.reach))}`);
-  if (known(node.value)) figures.push(`value for ${seat(node.player)}: ${named(one => signed(one.value))}${state.about.unit ? ` ${state.about.unit}` : ""}`);
+  if (known(node.value)) figures.push(`value for ${seat(node.player)}: ${named(one => worthText(one.value))}${unitName() ? ` ${unitName()}` : ""}`);
   if (state.about.tournament && known(node.value)) {
     const chips = named(one => signed(meanOf(everyOf(one), hand => hand.chips)));
     if (known(meanOf(everyOf(node), hand => hand.chips))) figures.push(`${chips} chips`);
@@ -59,8 +69,11 @@ function show() {
   at("node-figures").textContent = figures.join("; ");
   showChildren(node);
   at("note").textContent = node.note || (node.values === false ? "expected values are being computed …" : "");
+  readFilter();
   showStrategy();
+  showUnits();
   showRanges();
+  showGraph();
   showEditor();
 }
 
@@ -69,12 +82,28 @@ const named = number => state.nodes.map((node, index) => (state.nodes.length > 1
 
 function showChildren(node) {
   const cards = dealsCards(node);
+  at("children").classList.toggle("listing", state.about.kind === "infosets");
+  if (state.about.kind === "infosets") { refill(at("children"), "button", listing(node)); return; }
   const shown = cards ? [] : node.children.map((child, index) => make("button", {
     "data-id": child.id, "data-key": index, "data-step": child.label, disabled: !known(child.id), title: index < 9 ? `key ${index + 1}` : null,
     style: namesActions(node) ? {"border-left-color": colourOf(node, index)} : {},
     on: {click: () => go(child.id)},
   }, pretty(child.label), known(child.p) ? make("small", {}, named(one => percent(one.children[index].p)), shareOfPot(node, child)) : null));
   refill(at("children"), "button", ...shown);
+}
+
+// Infosets that follow, each with its strategy, in games without a public tree.
+function listing(node) {
+  const rows = node.children.map((child, index) => make("tr", {class: child.row && child.row.reach <= ALIVE ? "never" : null},
+    make("td", {}, make("button", {"data-id": child.id, "data-key": index, "data-step": child.label, disabled: !known(child.id), title: index < 9 ? `key ${index + 1}` : null, on: {click: () => go(child.id)}}, child.label)),
+    make("td", {}, known(child.p) ? named(one => percent(one.children[index].p)) : ""),
+    make("td", {class: "bars"}, ...state.nodes.map(one => one.children[index].row).filter(known).map(row => bar(row, row.p))),
+    make("td", {class: "mixes"}, ...(child.row ? child.row.actions.flatMap((action, i) => [make("i", {class: "swatch", style: {background: colourOf(child.row, i)}}),
+      `${action}: ${state.nodes.map(one => one.children[index].row).filter(known).map(row => percent(row.p[i])).join(" / ")} `]) : [])),
+    make("td", {}, child.row ? signed(child.row.ev) : ""), make("td", {class: "reach"}, child.row ? brief(child.row.reach) : "")));
+  if (!rows.length) return null;
+  const head = make("tr", {}, ...["infoset", node.kind === "list" ? "" : "taken", "strategy", `probabilities${state.nodes.length > 1 ? ", A / B" : ""}`, "EV"].map(text => make("th", {}, text)), make("th", {class: "reach"}, "reach"));
+  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
 }
 
 // Size of a bet as a share of the pot.

@@ -35,7 +35,7 @@ const brief = (value, digits = 4) => {
   // Large numbers are whole: a cell has no room for a power of ten.
   return Math.abs(value) >= 1 && Math.abs(value) < 1e7 ? String(Math.round(value)) : text;
 };
-const signed = (value, digits = 4) => known(value) ? (value > 0 ? "+" : "") + brief(value, digits) : "–";
+const signed = (value, digits = 4) => known(value) ? (value > 0 && Math.abs(value) >= 5e-13 ? "+" : "") + brief(value, digits) : "–";
 const percent = value => {
   if (!known(value)) return "–";
   if (value > 0 && value < 0.0005) return "<.1%";
@@ -56,6 +56,9 @@ function palette(index) {
   return other ? `color-mix(in srgb, ${own}, ${other})` : own;
 }
 const colourOf = (stop, index) => stop.colours ? stop.colours[index] : palette(index);
+
+// True if a colour "#rrggbb" needs light letters.
+const isDark = colour => /^#[0-9a-f]{6}$/i.test(colour) && [0.3, 0.59, 0.11].reduce((sum, part, at) => sum + part * parseInt(colour.slice(1 + 2 * at, 3 + 2 * at), 16), 0) < 110;
 
 // Colour from 0, red, over 1/2, yellow, to 1, green.
 const SCALE = [[214, 72, 60], [244, 214, 110], [72, 160, 90]];

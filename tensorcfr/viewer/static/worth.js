@@ -1,7 +1,9 @@
 // Values of the players, the gain of a best response of each, and the risks of a tournament.
 
 function showCost() {
-  const {solutions, tournament, unit} = state.about, [a, b] = solutions;
+  const {solutions, tournament} = state.about, [a, b] = solutions, unit = unitName(), start = state.about.start;
+  const told = (name, value, player) => name === "before" ? brief(value) : name === "a" || name === "b" ? worthText(value, 4, player, start)
+    : signed(known(value) ? value * valueFactor(start) : value);
   const isShare = name => name.startsWith("gain") && tournament && tournament.pool;
   const rows = [
     tournament ? ["before the hand", "before", tournament.before] : null,
@@ -11,7 +13,7 @@ function showCost() {
     [b ? "could gain in A" : "could gain", "gain-a", a.gains],
     b ? ["could gain in B", "gain", b.gains] : null,
   ].filter(known).map(([text, name, values]) => make("tr", {}, make("td", {}, text, isShare(name) ? make("small", {}, "% of all prizes") : null), ...values.map((value, player) =>
-    make("td", {class: name, "data-player": player, "data-value": value}, name === "before" ? brief(value) : signed(value),
+    make("td", {class: name, "data-player": player, "data-value": value}, told(name, value, player),
       isShare(name) && known(value) ? make("small", {}, `${brief(100 * value / tournament.pool, 2)}%`) : null))));
   const head = make("tr", {}, make("th", {}, ""), ...a.values.map((_, player) => make("th", {}, seat(player))));
   at("worth-title").textContent = `values${unit ? `, ${unit}` : ""}`;

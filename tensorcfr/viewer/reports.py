@@ -1,0 +1,255 @@
+"""Reports of the viewer: one line of a spot on many boards, solved in the background."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any, Protocol
+
+from .._util.argument_checks import brief
+from .._util.compiles import Compiles, compiles_seen
+from ..analysis.action_colours import action_colours
+from ..analysis.board_reports import COLUMNS, LAST_COLUMNS, solve_boards
+from ..compilers import compile_game
+from ..compilers.cards.card_public_nodes import ANY_CARD
+from ..games.poker.flops import Flop, flops, texture
+from ..games.poker.spot import Spot
+from ..model.arrays import CHANCE
+from ..model.compiled_game import CompiledGame
+from ..model.public_nodes import PublicNodes
+from ..solvers.driver import solve
+from ..solvers.solution import Solution
+from .busy import BusyError
+from .card_nodes import CardHandNodes
+from .shown_nodes import Nodes
+
+TARGET = 0.5
+"""Default target of each solve, in per cent of the pot."""
+MAX_BOARDS = 1_755
+"""Largest number of boards of a report: all flops that differ in more than suits."""
+ITERATIONS = 100_000
+"""Largest number of iterations of a board that is opened; the target ends it earlier."""
+
+
+class Solving(Protocol):
+    """Part of a session that reports use."""
+
+    game: CompiledGame
+    nodes: Nodes
+    precision: str | None
+    folder: Path | None
+
+    def show(self, first: Solution) -> None:
+        """Show a solution in place of those shown before."""
+
+    def solve(self, locks: Any, iterations: Any, target: Any = None) -> None:
+        """Start to solve the game."""
+
+    def finish(self) -> None:
+        """Stop the running solve, and wait for its solution."""
+
+
+class Reports:
+    """Report of a line on many boards, for the spot that a session shows.
+
+    Rows are added board by board, and saved in a table in the user's folder, if there is one: the
+    same report goes on from its finished boards.
+
+    Args:
+        session: The session.
+    """
+
+    def __init__(self, session: Solving) -> None:
+        self._session, self._lock = session, Lock()
+        self._spot: Spot | None = None
+        self._line = ""
+        self._target = TARGET
+        self._chips: dict[str, Any] | None = None
+        self._table: Path | None = None
+        self._rows: list[dict[str, Any]] = []
+        self._boards: list[Flop] = []
+        self._done = 0
+        self._began = 0.0
+        self._error: str | None = None
+        self._is_stopped = False
+        self._opening: str | None = None
+        self._opened = 0
+        self._compiles: Compiles | None = None
+        self._thread: Thread | None = None
+
+    def begin(self, boards: Any, node: Any, target: Any) -> None:
+        """Begin a report of the line to a node of the session.
+
+        Args:
+            boards: A number of flops, ``"25"``, or boards, ``"Td9d6h AsKd2c"``.
+            node: Number of a public node where a player acts. The report covers all cards in place
+                of the dealt cards on the way to it.
+            target: Target of each solve in per cent of the pot; None for :data:`TARGET`.
+
+        Raises:
+            BusyError: A report is being made.
+            TypeError: An argument has a wrong type.
+            ValueError: The game is not a spot, a board is wrong, nobody acts at the node, or the
+                target is not positive.
+        """
+        shown = self._card_nodes()
+        rules: Any = shown.rules
+        if type(node) is not int or not isinstance(boards, str):
+            raise TypeError("node must be a whole number, and boards a text")
+        line = _line(shown.nodes, node)
+        percent = TARGET if target is None else target
+        if isinstance(percent, bool) or not isinstance(percent, (int, float)) or not percent > 0:
+            raise ValueError(f"target must be above 0, not {brief(percent)}")
+        chosen = _boards(boards, len(rules.board))
+        with self._lock:
+            self._check_idle()
+            self._spot, self._line, self._target, self._boards = rules, line, percent, chosen
+            self._chips = shown.at_table(node)["chips"]
+            self._table = self._path(rules, line, percent)
+            self._rows, self._done, self._error, self._is_stopped = [], 0, None, False
+            self._began = time.monotonic()
+            self._thread = Thread(target=self._work, args=(rules,), daemon=True)
+            self._thread.start()
+
+    def open(self, board: Any) -> None:
+        """Build the spot of the report on a board, show it in the session, and solve it there.
+
+        Raises:
+            BusyError: A report is being made.
+            ValueError: The report has no such board.
+        """
+        with self._lock:
+            self._check_idle()
+            if self._spot is None or board not in {row["board"] for row in self._rows}:
+                raise ValueError(f"the report has no board {brief(board)}")
+            self._opening, self._error = board, None
+            self._thread = Thread(target=self._open, args=(self._spot, board), daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the report after the board that is being solved."""
+        self._is_stopped = True
+
+    def status(self) -> dict[str, Any]:
+        """Return the rows so far, and the progress."""
+        running = self._thread is not None and self._thread.is_alive()
+        rows = self._rows
+        actions = [name for name in rows[0] if name not in COLUMNS + LAST_COLUMNS] if rows else []
+        compiles = self._compiles
+        return {
+            "spot": None if self._spot is None else self._spot.name.split()[0],
+            "line": self._line,
+            "target": self._target,
+            "unit": "" if self._spot is None else self._spot.unit_name.strip(),
+            "pot": None if self._spot is None else self._spot.pot_value,
+            "player": rows[0]["player"] if rows else None,
+            "chips": self._chips,
+            "actions": actions,
+            "colours": action_colours(actions),
+            "rows": [row | texture(row["board"]) for row in rows],
+            "done": self._done,
+            "boards": len(self._boards),
+            "seconds": time.monotonic() - self._began if running else 0.0,
+            "running": running and self._opening is None,
+            "opening": self._opening if running else None,
+            "opened": self._opened,
+            "compiles": compiles.begun if running and compiles and compiles.now else 0,
+            "table": None if self._table is None else str(self._table),
+            "error": self._error,
+        }
+
+    def _check_idle(self) -> None:
+        if self._thread is not None and self._thread.is_alive():
+            raise BusyError("a report is being made already")
+
+    def _card_nodes(self) -> CardHandNodes:
+        nodes = self._session.nodes
+        if not isinstance(nodes, CardHandNodes) or not isinstance(nodes.rules, Spot):
+            raise ValueError(f"{self._session.game.name} is not a spot, so it has no report")
+        return nodes
+
+    def _path(self, rules: Spot, line: str, percent: float) -> Path | None:
+        """Return the path of the table of a report; None if nothing is saved."""
+        if (folder := self._session.folder) is None:
+            return None
+        options = rules.options | {"board": f"{len(rules.board)} cards"}
+        key = hashlib.sha256(repr((sorted(options.items(), key=str), line, percent)).encode())
+        return folder / "reports" / f"{rules.game}-{key.hexdigest()[:16]}.csv"
+
+    def _work(self, spot: Spot) -> None:
+        try:
+            if self._table is not None:
+                self._table.parent.mkdir(parents=True, exist_ok=True)
+            with compiles_seen() as self._compiles:
+                for board in self._boards:
+                    if self._is_stopped:
+                        return
+                    report = solve_boards(
+                        spot,
+                        [board],
+                        line=self._line,
+                        target=f"{self._target}%",
+                        table=self._table,
+                    )
+                    self._rows = [*self._rows, *report.rows]
+                    self._done += 1
+        except Exception as error:
+            self._error = str(error) or type(error).__name__
+
+    def _open(self, spot: Spot, board: str) -> None:
+        try:
+            session = self._session
+            with compiles_seen() as self._compiles:
+                # By name, so that files of its solutions can compile it.
+                game = compile_game(spot.game, **(spot.options | {"board": board}))
+                session.finish()
+                session.show(solve(game, iters=0, precision=session.precision))
+            session.solve({}, ITERATIONS, self._target / 100.0 * spot.pot_value)
+            self._opened += 1
+        except Exception as error:
+            self._error = str(error) or type(error).__name__
+        finally:
+            self._opening = None
+
+
+def _line(nodes: PublicNodes, node: int) -> str:
+    """Return the line to a node, with ``*`` for dealt cards.
+
+    Raises:
+        ValueError: There is no such node, or nobody acts there.
+    """
+    if nodes.player(node) < 0:
+        raise ValueError("a report is of a line after which a player acts")
+    steps, parent = [], 0
+    for edge in nodes.path(node):
+        steps.append(ANY_CARD if nodes.player(parent) == CHANCE else edge.label)
+        parent = edge.node
+    return " ".join(steps)
+
+
+def _boards(text: str, n_cards: int) -> list[Flop]:
+    """Return the boards of a text.
+
+    Args:
+        text: A number of flops, or boards.
+        n_cards: Number of cards on the board of the spot, as on each board.
+
+    Raises:
+        ValueError: The number is out of range or the spot is not of a flop, or there are no or too
+            many boards, or one has another number of cards.
+    """
+    words = text.replace(",", " ").split()
+    if len(words) == 1 and words[0].isdecimal():
+        if n_cards != 3:
+            raise ValueError(f"this spot has {n_cards} cards on the board: give such boards")
+        return flops(int(words[0][:9]))
+    if not 1 <= len(words) <= MAX_BOARDS:
+        raise ValueError(f"give 1 to {MAX_BOARDS:,} boards, or a number of flops")
+    for word in words:
+        if len(word) != 2 * n_cards:
+            raise ValueError(f"{brief(word)} is not a board of {n_cards} cards")
+    if len(set(words)) < len(words):
+        raise ValueError("a board occurs twice")
+    return [Flop(word, 1.0 / len(words)) for word in words]
