@@ -500,6 +500,8 @@ def judge(call: Call) -> str:
             return f"FAULT: an error of {len(str(error)):,} characters"
         if isinstance(error, (OSError, MemoryLimitError, SweepError)) or _names(call, str(error)):
             return "refused"
+        if call.parameter == "progress":  # The function of the caller refuses its arguments.
+            return "refused"
         return f"FAULT: {type(error).__name__} without the name: {str(error)[:100]}"
     except Exception as error:
         return f"FAULT: {type(error).__name__}: {str(error)[:100]}"

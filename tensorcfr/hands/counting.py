@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import NormalDist
 from typing import Annotated, Any, NamedTuple
 
-from .._util.argument_checks import Flag, Kind, Number, checked
+from .._util.argument_checks import Flag, Number, checked
 from ..analysis.bounds import Confidence
 from ..analysis.table_files import save_rows
-from .records import CALL, CHECK, FOLD, STREETS, Hand
+from .records import CALL, CHECK, FOLD, STREETS, Hands, Players
 from .situations import ACTIONS, ALL_IN, ANY, BETS, RAISES, Situation, situations
 
 STRENGTH = 20.0
@@ -126,10 +126,8 @@ class DecisionCounts:
 
 @checked()
 def count_decisions(
-    hands: Sequence[Hand],
-    players: Annotated[
-        Collection[str] | None, Kind((Collection, type(None)), "names of players")
-    ] = None,
+    hands: Hands,
+    players: Players = None,
     *,
     others: Annotated[bool, Flag()] = False,
 ) -> DecisionCounts:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple
@@ -20,9 +20,9 @@ from ..analysis.bounds import Confidence, Interval, interval_of
 from ..model.game_arguments import CALLABLE
 from ..solvers.solver_arguments import Target
 from .pricing import PricedDecision, StoredSpot
-from .records import STREETS, Hand
+from .records import STREETS, Hands, Players
 from .situations import Situation
-from .spots_of_hands import SIZES, HandInSpot, SpotError, Spots, spot_of
+from .spots_of_hands import RANGES_BY_KEY, HandInSpot, SpotError, Spots, read_options, spot_of
 
 SPOTS = "spots"
 """Name of the folder of solved spots in a store."""
@@ -113,9 +113,9 @@ def _money(amounts: Mapping[str, float]) -> str:
 
 @checked()
 def find_leaks(
-    hands: Annotated[Sequence[Hand], Kind((Sequence,), "hands of read_hands")],
-    players: Annotated[Collection[str] | None, Kind((Collection, type(None)), "names of players")],
-    ranges: Annotated[Mapping[str, str], Kind((Mapping,), "ranges by key")],
+    hands: Hands,
+    players: Players,
+    ranges: Annotated[Mapping[str, str], RANGES_BY_KEY],
     *,
     street: Annotated[str, OneOf(STREETS[1:])] = "flop",
     tolerance: Annotated[float, Number(0, 1)] = 0.05,
@@ -157,7 +157,7 @@ def find_leaks(
     Raises:
         ValueError: An option of the spots is wrong.
     """
-    spots = Spots(ranges, STREETS.index(street), float(tolerance), {**SIZES, **(options or {})})
+    spots = Spots(ranges, STREETS.index(street), float(tolerance), read_options(options))
     unpriced: Counter[str] = Counter()
     groups: dict[str, list[HandInSpot]] = {}
     results: list[PlayedSpot] = []

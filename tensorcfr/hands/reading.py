@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from .._util.argument_checks import Where, checked
+from .._util.argument_checks import LONGEST_PATH, Text, Where, checked
 from .._util.extras import needs
 from .._util.one_line import OneLine
 from ..formats.text_formats import HANDS_OF_PHH, KINDS
@@ -114,7 +114,9 @@ def read_hands(
 
 
 @checked()
-def parse_hands(text: str, source: str = "hands") -> HandsRead:
+def parse_hands(
+    text: Annotated[str, Text(MAX_BYTES)], source: Annotated[str, Text(LONGEST_PATH)] = "hands"
+) -> HandsRead:
     """Read the hands in a text, as :func:`read_hands` reads a file.
 
     Args:

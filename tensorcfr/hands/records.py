@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
+from .._util.argument_checks import Check
 from .._util.extras import needs
 from ..errors import GameError
 from ..formats.hand_histories import GAMES_OF_VARIANTS
@@ -124,6 +127,42 @@ class Hand:
             self.won,
             self.decisions,
         )
+
+
+@dataclass(frozen=True)
+class _Hands(Check):
+    """Check of several hands."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+            raise self.refuse(name, value, TypeError)
+        for hand in value:
+            if not isinstance(hand, Hand):
+                raise self.refuse(name, value, TypeError)
+        return value
+
+    def __str__(self) -> str:
+        return "a sequence of hands, as read_hands(...).hands"
+
+
+@dataclass(frozen=True)
+class _Names(Check):
+    """Check of names of players."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        kinds = (str, bytes, Mapping, np.ndarray)
+        if not isinstance(value, Collection) or isinstance(value, kinds):
+            raise self.refuse(name, value, TypeError)
+        if not all(isinstance(player, str) for player in value):
+            raise self.refuse(name, value, TypeError)
+        return frozenset(value)
+
+    def __str__(self) -> str:
+        return "several names of players, or None for all"
+
+
+Hands = Annotated[Sequence[Hand], _Hands()]
+Players = Annotated[Collection[str] | None, _Names()]
 
 
 def positions(players: int) -> tuple[str, ...]:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.argument_checks import Kind, Number, checked
+from .._util.argument_checks import Check, Number, brief, checked
+from ..games import GAMES
+from ..games.holdem import Holdem
 from ..games.poker.deck import HAND_NUMBER, HANDS, RANKS, SUITS, grid_place, read_cards
 from ..games.poker.ranges import range_text
 from ..games.poker.spot import Spot
-from .records import BET, FOLD, RAISE, STREETS, Hand
+from .records import BET, FOLD, RAISE, STREETS, Hand, Hands
 from .situations import POTS, pot_class
 from .spot_decisions import SEATS
 
@@ -27,10 +30,31 @@ POT = 100
 """Pot of every spot, so that costs are percentages."""
 CHIP = 0.1
 """Smallest chip of a spot."""
+OF_HANDS = {"board", "ranges", "pot", "stacks", "chip"}
+"""Options of a spot that follow from the hands."""
 SIZES = {"bets": "33%,75%,150%", "raises": "60%,a"}
 """Sizes of a spot by default."""
 ANYBODY = "*"
 """Key of the range of players without another one."""
+
+
+@dataclass(frozen=True)
+class _Ranges(Check):
+    """Check of ranges by key."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        if not isinstance(value, Mapping) or not value:
+            raise self.refuse(name, value, TypeError)
+        for key, text in value.items():
+            if not isinstance(key, str) or not isinstance(text, str):
+                raise self.refuse(name, value, TypeError)
+        return value
+
+    def __str__(self) -> str:
+        return "ranges by key, such as {'BTN raised': '22+,A2s+', '*': 'random'}"
+
+
+RANGES_BY_KEY = _Ranges()
 
 
 class SpotError(ValueError):
@@ -62,6 +86,25 @@ class HandInSpot(NamedTuple):
     """New suit of each suit."""
     pot: float
     """Chips in the pot at the start."""
+
+
+def read_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return options of spots with the default sizes.
+
+    Raises:
+        ValueError: There is no such option, or it belongs to the hands.
+        TypeError: A value is neither a number nor a text nor made of them.
+    """
+    known = set(GAMES[Holdem.game].accepted) - OF_HANDS
+    for key, value in (options or {}).items():
+        if key not in known:
+            raise ValueError(f"options: {brief(key)} is not one of {', '.join(sorted(known))}")
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError):
+            problem = f"options: {key} must be numbers and texts, not {brief(value)}"
+            raise TypeError(problem) from None
+    return {**SIZES, **(options or {})}
 
 
 def spot_of(hand: Hand, spots: Spots, watched: Collection[str]) -> tuple[str, HandInSpot]:
@@ -184,7 +227,7 @@ def moved_card(card: str, suits: Sequence[int]) -> str:
 
 @checked()
 def ranges_of_hands(
-    hands: Annotated[Sequence[Hand], Kind((Sequence,), "hands of read_hands")],
+    hands: Hands,
     *,
     strength: Annotated[float, Number(above=0, finite=True)] = 100.0,
 ) -> dict[str, str]:
@@ -218,6 +261,7 @@ def ranges_of_hands(
                     counts.setdefault(key, np.zeros(169))[place] += 1.0
     if not counts:
         raise ValueError("hands: no hand has known cards on a street of two players")
+    strength = float(strength)
     everybody = counts[ANYBODY] / counts[ANYBODY].sum()
     ranges = {}
     for key, taken in counts.items():

@@ -16,7 +16,7 @@ from ..formats.hand_histories import GAMES_OF_VARIANTS
 from ..games.poker.spot import Spot
 from ..model.arrays import CHANCE
 from ..model.compiled_game import CompiledGame
-from .records import BET, CALL, FOLD, STREETS, Hand, replay
+from .records import BET, CALL, FOLD, STREETS, Hand, Hands, replay
 from .site_texts import GAME_NAMES, SYMBOLS
 from .spot_decisions import nodes_of_spot
 
@@ -24,7 +24,6 @@ ENDINGS = (".phh", ".phhs", ".txt")
 """Suffixes of the names of files that :func:`save_hands` writes."""
 _START = datetime(2000, 1, 1)
 """Time of the first hand in a text, which must have times; later hands follow by the minute."""
-Hands = Annotated[Sequence[Hand], Kind((Sequence,), "hands")]
 
 
 @checked()
@@ -166,7 +165,10 @@ def _phh(hand: Hand) -> str:
 
 @checked()
 def stars_text(
-    hands: Hands, *, hero: Annotated[str | None, Text(100)] = None, table: str = "tensorcfr"
+    hands: Hands,
+    *,
+    hero: Annotated[str | None, Text(100)] = None,
+    table: Annotated[str, Text(100)] = "tensorcfr",
 ) -> str:
     """Write hands in the form of PokerStars, which trackers read.
 

@@ -38,9 +38,9 @@ antes = [0, 0, 0]
 blinds_or_straddles = [1, 2, 0]
 min_bet = 2
 starting_stacks = [100, 100, 200]
-actions = ['d dh p1 ????', 'd dh p2 AsKs', 'd dh p3 QdQc', 'p3 cbr 6', 'p1 cc', 'p2 cbr 20', 'p3 cc',
-  'p1 cc', 'd db Td9d6h', 'p1 cc', 'p2 cc', 'p3 cbr 30', 'p1 f', 'p2 cc', 'd db 2c', 'p2 cc',
-  'p3 cbr 50', 'p2 f']
+actions = ['d dh p1 ????', 'd dh p2 AsKs', 'd dh p3 QdQc', 'p3 cbr 6', 'p1 cc', 'p2 cbr 20',
+  'p3 cc', 'p1 cc', 'd db Td9d6h', 'p1 cc', 'p2 cc', 'p3 cbr 30', 'p1 f', 'p2 cc', 'd db 2c',
+  'p2 cc', 'p3 cbr 50', 'p2 f']
 players = ['a', 'b', 'c']
 """
 

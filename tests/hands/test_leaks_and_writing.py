@@ -145,7 +145,7 @@ def test_luck_of_the_board_has_mean_0() -> None:
     first, second = nodes.hands[0].index("KsKd"), nodes.hands[1].index("AsAd")
     lucks, equity = [], []
     for edge in nodes.children(nodes.find_line("check check")):
-        if edge.label[0] == "K" and edge.label[1] in "sd" or edge.label in ("As", "Ad"):
+        if (edge.label[0] == "K" and edge.label[1] in "sd") or edge.label in ("As", "Ad"):
             continue
         path = [0, nodes.find_line("check"), nodes.find_line("check check"), edge.node]
         lucks.append(luck_of_board(values, path, 0, first, second))

@@ -45,7 +45,7 @@ Total pot $240 Main pot $120. Side pot $120. | Rake $3
 Board [2c 3c 4d Kh 9s]
 Seat 2: Al Bo (button) showed [Qs Qd] and lost with a pair of Queens
 """
-TOURNAMENT = """PokerStars Hand #7: Tournament #9, $5.00+$0.50 USD Hold'em No Limit - Level I (10/20) - 2024
+TOURNAMENT = """PokerStars Hand #7: Tournament #9, $5+$0.50 USD Hold'em No Limit - Level I (10/20)
 Table '9 1' 9-max Seat #1 is the button
 Seat 1: A (1500 in chips)
 Seat 2: B (1500 in chips)
