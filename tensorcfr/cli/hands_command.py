@@ -25,7 +25,7 @@ from ..hands import (
     read_hands,
     save_hands,
 )
-from ..hands.records import STREETS
+from ..hands.played_hands import STREETS
 from ..hands.situations import POTS
 from ..hands.writing import ENDINGS
 from ..model.sequence_table import find_format
@@ -34,6 +34,7 @@ from . import argument_parsers
 from .console import plain_console, progress_bar, takes
 from .json_output import Json, print_json
 from .report import print_line
+from .spot_options import SIZES, read_sizes
 
 SEEN = "seen"
 """Value of ``--ranges`` for ranges from hands with known cards."""
@@ -48,7 +49,7 @@ class HandsOptions:
     ]
     players: Annotated[
         list[str] | None,
-        typer.Option("--player", metavar="NAME", help="Count this player; repeatable."),
+        typer.Option("--name", metavar="NAME", help="Count the player of this name; repeatable."),
     ] = None
     store: Annotated[
         Path | None,
@@ -64,7 +65,7 @@ class HandsOptions:
     table: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write frequencies by situation to this file (csv, json, parquet)."
+            hidden=True, help="Write frequencies by situation to this file (csv, json, parquet)."
         ),
     ] = None
     spot: Annotated[
@@ -87,7 +88,9 @@ class HandsOptions:
     counts: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write counts of the model to this file (.json) for --counts."
+            metavar="FILE",
+            hidden=True,
+            help="Write counts of the model to this file (.json) for --counts.",
         ),
     ] = None
     pot_class: Annotated[
@@ -109,10 +112,12 @@ class HandsOptions:
         int | None, typer.Option(min=0, help="Solve at most this many new spots this time.")
     ] = None
     bets: Annotated[
-        str | None, typer.Option(metavar="SIZES", hidden=True, help="Bets of the spots, '50%,a'.")
+        list[str] | None,
+        typer.Option(metavar="SIZES", hidden=True, help=f"Set bets of the spots, {SIZES}."),
     ] = None
     raises: Annotated[
-        str | None, typer.Option(metavar="SIZES", hidden=True, help="Raises of the spots, '60%'.")
+        list[str] | None,
+        typer.Option(metavar="SIZES", hidden=True, help=f"Set raises of the spots, {SIZES}."),
     ] = None
     tolerance: Annotated[
         float,
@@ -125,7 +130,9 @@ class HandsOptions:
     decisions: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write all priced decisions to this file (csv, json, parquet)."
+            metavar="FILE",
+            hidden=True,
+            help="Write all priced decisions to this file (csv, json, parquet).",
         ),
     ] = None
     write: Annotated[
@@ -135,7 +142,7 @@ class HandsOptions:
             help=f"Write the hands to this file ({', '.join(ENDINGS)}); .txt is for trackers.",
         ),
     ] = None
-    rows: Annotated[int, typer.Option(min=0, help="Print this many lines of a report.")] = 20
+    rows: Annotated[int, typer.Option(min=0, hidden=True, help="Print this many lines.")] = 20
     as_json: Json = False
 
 
@@ -143,39 +150,39 @@ class HandsOptions:
 def hands(options: HandsOptions) -> None:
     """Read played hands; count them, model a player, find leaks, or write them.
 
-    Hands that cannot be read are listed by reason. For example 'tensorcfr hands histories --player
+    Hands that cannot be read are listed by reason. For example 'tensorcfr hands histories --name
     Hero --ranges ranges.toml --store work'.
     """
     ranges = _check(options)
     with progress_bar(total=1.0) as move:
 
-        def read(done: int, count: int) -> None:
+        def show(done: int, count: int) -> None:
             move(description="reading", completed=done / count, figures=f"{done:,} of {count:,}")
 
-        found = read_hands(options.folder, store=options.store, progress=read)
+        result = read_hands(options.folder, store=options.store, progress=show)
     players = options.players or None
     if players:
-        names = {name for hand in found.hands for name in hand.players}
+        names = {name for hand in result.hands for name in hand.players}
         for name in players:
             if name not in names:
-                raise ValueError(f"--player {name}: {suggest(name, sorted(names))}")
-    counted = count_decisions(found.hands, players)
-    pool = count_decisions(found.hands, players, others=True) if players else None
-    lines, document = str(found).splitlines(), _document(found)
+                raise ValueError(f"--name {name}: {suggest(name, sorted(names))}")
+    counted = count_decisions(result.hands, players)
+    pool = count_decisions(result.hands, players, others=True) if players else None
+    lines, document = str(result).splitlines(), _document(result)
     lines.append(f"{counted.decisions:,} decisions in {counted.hands:,} hands")
     if options.failures:
-        rows = [failure._asdict() for failure in found.failures]
+        rows = [failure._asdict() for failure in result.failures]
         lines.append(f"wrote {save_rows(rows, options.failures)}")
     if options.table:
         lines.append(f"wrote {counted.save(options.table, level=0, pool=pool)}")
     if options.write:
-        lines.append(f"wrote {save_hands(found.hands, options.write)}")
+        lines.append(f"wrote {save_hands(result.hands, options.write)}")
     if options.spot:
         lines += _model(options, counted, pool)
     if ranges is not None:
         if options.ranges == SEEN:
-            ranges = ranges_of_hands(found.hands)
-        text, part = _leaks(options, found, players, ranges)
+            ranges = ranges_of_hands(result.hands)
+        text, part = _leaks(options, result, players, ranges)
         lines += text
         document |= part
     elif not options.spot:
@@ -228,8 +235,8 @@ def _read_ranges(path: Path) -> dict[str, str]:
     return ranges
 
 
-def _document(found: HandsRead) -> dict[str, Any]:
-    return {"hands": len(found.hands), "files": found.files, "not_read": found.reasons}
+def _document(result: HandsRead) -> dict[str, Any]:
+    return {"hands": len(result.hands), "files": result.files, "not_read": result.reasons}
 
 
 def _model(
@@ -270,12 +277,15 @@ def _frequencies(counted: DecisionCounts, pool: DecisionCounts | None, count: in
 
 def _leaks(
     options: HandsOptions,
-    found: HandsRead,
+    result: HandsRead,
     players: list[str] | None,
     ranges: dict[str, str],
 ) -> tuple[list[str], dict[str, Any]]:
     """Make the leak report, and return its lines and its document."""
-    given = {"bets": options.bets, "raises": options.raises}
+    sizes = {
+        "bets": read_sizes("--bets", options.bets),
+        "raises": read_sizes("--raises", options.raises),
+    }
     with progress_bar(total=1.0) as move:
 
         def solved(done: int, count: int) -> None:
@@ -283,12 +293,12 @@ def _leaks(
             move(description="solving", completed=done / count, figures=figures)
 
         report = find_leaks(
-            found.hands,
+            result.hands,
             players,
             ranges,
             street=options.street,
             tolerance=options.tolerance,
-            options={name: sizes for name, sizes in given.items() if sizes is not None},
+            options={name: text for name, text in sizes.items() if text is not None},
             target=argument_parsers.read_target(options.target) or "0.5%",
             store=options.store,
             most=options.most,

@@ -111,11 +111,11 @@ def respond(
         game = solution.game
     else:
         game = compile_game(source, memory_limit=limit)
-    given: Any = None if model is None else str(model)
+    named_model: Any = None if model is None else str(model)
     prices = []
     if habits:
         prices = habit_prices(solution, 1 - player, habits)
-        given = prices[-1].policy
+        named_model = prices[-1].policy
     options: dict[str, Any] = {"iters": iters, "target": target, "time_limit": time_limit}
     is_flat = game.layout != Layout.CHUNKS
     # Linear programs take neither; the limit has applied to the game.
@@ -125,7 +125,7 @@ def respond(
         game,
         None if counts is None else read_json(counts),
         player,
-        model=given,
+        model=named_model,
         method=method,
         weights=argument_parsers.read_weights(weights),
         max_loss=max_loss,

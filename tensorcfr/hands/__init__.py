@@ -3,27 +3,27 @@
 from .counting import DecisionCounts, Frequency, count_decisions
 from .leaks import Leak, LeakReport, find_leaks
 from .models import HabitPrice, HandModel, ModelledDecision, habit_prices, hand_model
+from .played_hands import Hand, PlayedDecision
 from .pricing import PricedDecision
 from .reading import Failure, HandsRead, parse_hands, read_hands
-from .records import Decision, Hand
-from .situations import Situation
+from .situations import HandSituation
 from .spots_of_hands import ranges_of_hands
 from .writing import hands_of_plays, phh_text, save_hands, stars_text
 
 __all__ = [
-    "Decision",
     "DecisionCounts",
     "Failure",
     "Frequency",
     "HabitPrice",
     "Hand",
     "HandModel",
+    "HandSituation",
     "HandsRead",
     "Leak",
     "LeakReport",
     "ModelledDecision",
+    "PlayedDecision",
     "PricedDecision",
-    "Situation",
     "count_decisions",
     "find_leaks",
     "habit_prices",

@@ -1,7 +1,7 @@
 """Counts of decisions by situation, with a prior for rare ones and intervals.
 
 The estimate of a situation begins with a prior, and adds counts from the coarsest class of the
-situation to the finest (:attr:`Situation.levels`).  At each level the estimate so far counts as
+situation to the finest (:attr:`HandSituation.levels`).  At each level the estimate so far counts as
 ``strength`` decisions.
 """
 
@@ -18,8 +18,8 @@ from typing import Annotated, Any, NamedTuple
 from .._util.argument_checks import Flag, Number, checked
 from ..analysis.bounds import Confidence
 from ..analysis.table_files import save_rows
-from .records import CALL, CHECK, FOLD, STREETS, Hands, Players
-from .situations import ACTIONS, ALL_IN, ANY, BETS, RAISES, Situation, situations
+from .played_hands import CALL, CHECK, FOLD, STREETS, Hands, Players
+from .situations import ACTIONS, ALL_IN, ANY, BETS, RAISES, HandSituation, situations
 
 STRENGTH = 20.0
 """Number of decisions as which a prior counts by default."""
@@ -44,7 +44,7 @@ class Frequency(NamedTuple):
 class DecisionCounts:
     """Numbers of actions by situation."""
 
-    table: Mapping[Situation, Mapping[str, int]] = field(repr=False)
+    table: Mapping[HandSituation, Mapping[str, int]] = field(repr=False)
     """Number of decisions by situation, of every level, and class of action."""
     hands: int
     """Number of hands."""
@@ -53,7 +53,7 @@ class DecisionCounts:
 
     def estimate(
         self,
-        situation: Situation,
+        situation: HandSituation,
         prior: Mapping[str, float],
         *,
         pool: DecisionCounts | None = None,
@@ -97,7 +97,7 @@ class DecisionCounts:
         """Return a table: a row for each situation of a level and each action in it.
 
         Args:
-            level: Index into :attr:`Situation.levels`; 0 has all details.
+            level: Index into :attr:`HandSituation.levels`; 0 has all details.
             pool: As for :meth:`estimate`.
             confidence: As for :meth:`estimate`.
         """
@@ -108,9 +108,13 @@ class DecisionCounts:
             actions = possible_actions(situation, self.table[situation])
             prior = {action: 1.0 / len(actions) for action in actions}
             estimates = self.estimate(situation, prior, pool=pool, confidence=confidence)
-            for action, found in estimates.items():
-                row = dict(zip(COLUMNS, (*situation, found.decisions, action), strict=True))
-                numbers = {"frequency": found.mean, "low": found.low, "high": found.high}
+            for action, frequency in estimates.items():
+                row = dict(zip(COLUMNS, (*situation, frequency.decisions, action), strict=True))
+                numbers = {
+                    "frequency": frequency.mean,
+                    "low": frequency.low,
+                    "high": frequency.high,
+                }
                 table.append(row | {"taken": self.table[situation].get(action, 0)} | numbers)
         return table
 
@@ -138,7 +142,7 @@ def count_decisions(
         players: Names of the players; None for all.
         others: True to count all players except these.
     """
-    table: dict[Situation, Counter[str]] = {}
+    table: dict[HandSituation, Counter[str]] = {}
     decisions = counted_hands = 0
     for hand in hands:
         counted = 0
@@ -153,7 +157,7 @@ def count_decisions(
     return DecisionCounts(table, counted_hands, decisions)
 
 
-def possible_actions(situation: Situation, taken: Iterable[str]) -> tuple[str, ...]:
+def possible_actions(situation: HandSituation, taken: Iterable[str]) -> tuple[str, ...]:
     """Return the classes of actions that are possible in a situation, or that were taken in it."""
     words = situation.line.split(", ")
     bet = any(word in (*BETS, *RAISES) for word in words)

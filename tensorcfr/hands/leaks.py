@@ -19,9 +19,9 @@ from .._util.one_line import OneLine
 from ..analysis.bounds import Confidence, Interval, interval_of
 from ..model.game_arguments import CALLABLE
 from ..solvers.solver_arguments import Target
+from .played_hands import STREETS, Hands, Players
 from .pricing import PricedDecision, StoredSpot
-from .records import STREETS, Hands, Players
-from .situations import Situation
+from .situations import HandSituation
 from .spots_of_hands import RANGES_BY_KEY, HandInSpot, SpotError, Spots, read_options, spot_of
 
 SPOTS = "spots"
@@ -44,8 +44,8 @@ class PlayedSpot(NamedTuple):
 class Leak(NamedTuple):
     """All decisions of one kind: an action in a situation."""
 
-    situation: Situation
-    """Situation, without the course before, the stack and the board."""
+    situation: HandSituation
+    """HandSituation, without the course before, the stack and the board."""
     action: str
     """Class of the action."""
     decisions: int
@@ -77,8 +77,8 @@ class LeakReport(OneLine):
     unpriced: dict[str, int]
     """Number of hands or decisions without a price, by reason."""
     sessions: dict[str, tuple[int, Interval, Interval]]
-    """For each session, a file or a folder of files with one hand: number of hands, and the amount
-    won per hand in big blinds, as played and without the luck of the board."""
+    """Number of hands by session (a file, or a folder of files with one hand), and the amount won
+    per hand in big blinds, as played and without the luck of the board."""
     exploitability: float
     """Largest exploitability of a solution, as a share of the pot; costs below it are noise."""
 
@@ -129,7 +129,7 @@ def find_leaks(
     progress: Annotated[Callable[[int, int], Any] | None, CALLABLE] = None,
     **solve_options: Any,
 ) -> LeakReport:
-    """Price the decisions of players by the solutions of their spots.
+    """Compute the costs of decisions of players by the solutions of their spots.
 
     The cost of a decision is the value of the best action with this hand minus the value of the
     action that was played, if both players follow the solution afterwards.  A bet is priced as the
@@ -172,11 +172,11 @@ def find_leaks(
             for decision in hand.decisions
         )
         try:
-            text, found = spot_of(hand, spots, watched)
+            text, member = spot_of(hand, spots, watched)
         except SpotError as error:
             unpriced[f"hand: {error}"] += 1
             continue
-        groups.setdefault(text, []).append(found)
+        groups.setdefault(text, []).append(member)
     priced: list[PricedDecision] = []
     lucky: dict[tuple[str, int, str], float] = {}
     solved, worst, budget = 0, 0.0, math.inf if most is None else most
@@ -222,12 +222,12 @@ def find_leaks(
 
 def _priced_decision(row: Sequence[Any]) -> PricedDecision:
     """Return a decision from the fields that are stored."""
-    return PricedDecision._make([*row[:3], Situation._make(row[3]), *row[4:]])
+    return PricedDecision._make([*row[:3], HandSituation._make(row[3]), *row[4:]])
 
 
 def _leaks(priced: Sequence[PricedDecision], hands: int, confidence: float) -> tuple[Leak, ...]:
     """Add up the costs by situation and action, the most expensive first."""
-    groups: dict[tuple[Situation, str], list[PricedDecision]] = {}
+    groups: dict[tuple[HandSituation, str], list[PricedDecision]] = {}
     for decision in priced:
         groups.setdefault((decision.situation, decision.action), []).append(decision)
     leaks = []

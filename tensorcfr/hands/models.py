@@ -1,8 +1,8 @@
 """Models of a player in a solved spot: from counts of hands, or from habits in words.
 
-Both change the frequencies of actions of the solution, hand by hand as little as possible: the
-changed strategy has the wanted frequencies and the smallest Kullback-Leibler divergence from the
-solution's (each action is multiplied by a factor, then each hand is normalised).
+Both change the frequencies of the solution's actions, and each hand as little as possible.  The
+changed strategy has the smallest Kullback-Leibler divergence from the solution's that the wanted
+frequencies allow: each action is multiplied by a factor, then each hand is normalised.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 from .counting import STRENGTH, DecisionCounts, Frequency
-from .situations import ALL_IN, BETS, POTS, RAISES, Situation
+from .situations import ALL_IN, BETS, POTS, RAISES, HandSituation
 from .spot_decisions import SpotDecision, nodes_of_spot, spot_decisions
 
 SPREAD = 0.1
-"""Part of a change of frequencies that all hands share alike, so that actions that the solution
-never takes become possible."""
+"""Part of a change of frequencies that is the same for all hands.  It makes actions possible that
+the solution never takes."""
 ROUNDS, CLOSE = 500, 1e-10
 """Largest number of rounds of fitting frequencies, and their largest error."""
 BLUFF_BELOW = 0.5
@@ -37,12 +37,12 @@ SOLUTION = Kind((Solution,), "a Solution of a spot")
 
 
 class ModelledDecision(NamedTuple):
-    """Decision of a spot in a model."""
+    """PlayedDecision of a spot in a model."""
 
     label: str
     """Line to the decision."""
-    situation: Situation
-    """Its situation."""
+    situation: HandSituation
+    """Situation of the decision."""
     frequencies: dict[str, Frequency]
     """Estimated frequency by class of action."""
     solution: dict[str, float]
@@ -160,14 +160,14 @@ def _with_absent(by_class: Mapping[str, float]) -> dict[str, float]:
 def _onto_classes(shares: Mapping[str, float], possible: Sequence[str]) -> dict[str, float]:
     """Add the shares of classes that the spot does not have to the nearest size that it has."""
     order = (*BETS, *RAISES[:1])
-    found = dict.fromkeys(possible, 0.0)
+    added = dict.fromkeys(possible, 0.0)
     for word, share in shares.items():
-        if word not in found and word in order:
-            sizes = [other for other in possible if other in order]
-            word = min(sizes, key=lambda other: abs(order.index(other) - order.index(word)))
-        if word in found:
-            found[word] += share
-    return found
+        if word not in added and word in order:
+            sizes = [size for size in possible if size in order]
+            word = min(sizes, key=lambda size: abs(order.index(size) - order.index(word)))
+        if word in added:
+            added[word] += share
+    return added
 
 
 def frequencies_of(strategy: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -175,8 +175,8 @@ def frequencies_of(strategy: np.ndarray, weight: np.ndarray) -> np.ndarray:
     total = float(weight.sum())
     if total <= 0.0:
         return np.full(strategy.shape[1], 1.0 / strategy.shape[1])
-    found: np.ndarray = weight @ strategy / total
-    return found
+    means: np.ndarray = weight @ strategy / total
+    return means
 
 
 def shift_frequencies(strategy: np.ndarray, weight: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -202,10 +202,10 @@ def shift_frequencies(strategy: np.ndarray, weight: np.ndarray, wanted: np.ndarr
     for _ in range(ROUNDS):
         scaled = rows * factors
         scaled /= scaled.sum(axis=1, keepdims=True)
-        found = share @ scaled
-        if np.abs(found - wanted).max() < CLOSE:
+        mean = share @ scaled
+        if np.abs(mean - wanted).max() < CLOSE:
             break
-        factors *= np.divide(wanted, found, out=np.zeros_like(found), where=found > 0.0)
+        factors *= np.divide(wanted, mean, out=np.zeros_like(mean), where=mean > 0.0)
         factors /= factors.max()
     changed = mixed * factors
     total = changed.sum(axis=1, keepdims=True)
@@ -356,10 +356,10 @@ def habit_prices(
     groups = [[habit] for habit in read] + ([read] if len(read) > 1 else [])
     for group in groups:
         changed = _with_habits(game, policy, player, group)
-        found = evaluate_probabilities(game, changed.probabilities)
-        lost = base.values[player] - found.values[player]
+        evaluated = evaluate_probabilities(game, changed.probabilities)
+        lost = base.values[player] - evaluated.values[player]
         # The other player's gain is this player's loss.
-        best = found.best_responses[1 - player] - base.best_responses[1 - player]
+        best = evaluated.best_responses[1 - player] - base.best_responses[1 - player]
         names = tuple(habit.text for habit in group)
         prices.append(HabitPrice(names, changed, float(lost), float(best)))
     return prices

@@ -21,14 +21,14 @@ from ..games.poker.spot import Spot
 from ..model.arrays import CHANCE, TERMINAL
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
-from .records import Decision
-from .situations import Situation, situations
+from .played_hands import PlayedDecision
+from .situations import HandSituation, situations
 from .spot_decisions import nodes_of_spot, size_of
 from .spots_of_hands import POT, HandInSpot, SpotError, card_key, moved_card
 
 
 class PricedDecision(NamedTuple):
-    """Decision of a player with its cost."""
+    """PlayedDecision of a player with its cost."""
 
     source: str
     """File of the hand."""
@@ -36,8 +36,8 @@ class PricedDecision(NamedTuple):
     """Number of the hand in the file."""
     player: str
     """Name of the player."""
-    situation: Situation
-    """Situation, without the course before, the stack and the board."""
+    situation: HandSituation
+    """HandSituation, without the course before, the stack and the board."""
     action: str
     """Class of the action."""
     cards: str
@@ -115,11 +115,11 @@ class StoredSpot:
             known = json.loads(path.read_bytes())
             if known["digest"] == digest:
                 return dict(known)
-        found = _price(self.solution(), members, players) | {"digest": digest}
+        priced = _price(self.solution(), members, players) | {"digest": digest}
         if path is not None:
             with replacing(path) as file:
-                file.write(json.dumps(found).encode())
-        return found
+                file.write(json.dumps(priced).encode())
+        return priced
 
 
 def _price(
@@ -164,8 +164,8 @@ def _price(
         for side, seat in enumerate(member.seats):
             number = held[side]
             if watched[side] and not isinstance(number, str):
-                other = held[1 - side]
-                opponent = None if isinstance(other, str) else other
+                hand_of_opponent = held[1 - side]
+                opponent = None if isinstance(hand_of_opponent, str) else hand_of_opponent
                 amount = luck_of_board(values, path, side, number, opponent) * member.pot / POT
                 blind = float(hand.min_bet)
                 luck.append([hand.source, hand.index, hand.players[seat], amount / blind])
@@ -221,7 +221,7 @@ def _steps(nodes: Any, member: HandInSpot) -> Iterator[tuple[int, int | None, st
         state = nodes.rules.next(state, step[1])
 
 
-def _nearest(rules: Spot, state: Any, labels: Sequence[str], decision: Decision) -> str:
+def _nearest(rules: Spot, state: Any, labels: Sequence[str], decision: PlayedDecision) -> str:
     """Return the label of the action of a spot that is nearest to a decision.
 
     Raises:
@@ -284,9 +284,11 @@ def luck_of_board(
         if nodes.player(node) != CHANCE:
             continue
         edges = nodes.children(node)
-        own = values.own_reaches(node)
-        reach = [nodes.counterfactual_reach(edge.node, player, own)[hand] for edge in edges]
-        worth = [values.counterfactual_values(edge.node, player, own)[0][hand] for edge in edges]
+        reaches = values.own_reaches(node)
+        reach = [nodes.counterfactual_reach(edge.node, player, reaches)[hand] for edge in edges]
+        worth = [
+            values.counterfactual_values(edge.node, player, reaches)[0][hand] for edge in edges
+        ]
         expected = np.divide(worth, reach, out=np.zeros(len(edges)), where=np.array(reach) > 0)
         if opponent is None:
             chances = np.array(reach) / max(sum(reach), 1e-300)

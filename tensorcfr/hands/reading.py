@@ -19,7 +19,7 @@ from .._util.extras import needs
 from .._util.one_line import OneLine
 from ..formats.text_formats import HANDS_OF_PHH, KINDS
 from ..model.game_arguments import CALLABLE
-from .records import Decision, Hand, HandError, replay
+from .played_hands import Hand, HandError, PlayedDecision, replay
 from .site_texts import fields_of_text
 
 RECORDS = "hands.jsonl"
@@ -105,8 +105,8 @@ def read_hands(
     with _Records(store) as records:
         for number, file in enumerate(files, start=1):
             name = file.name if path.is_file() else file.relative_to(path).as_posix()
-            found, refused = records.read(name, file)
-            hands += found
+            read, refused = records.read(name, file)
+            hands += read
             failures += refused
             if progress is not None:
                 progress(number, len(files))
@@ -255,6 +255,6 @@ def _plain(value: Any) -> Any:
 def _hand_of(record: dict[str, Any]) -> Hand:
     amounts = {key: tuple(map(Decimal, record[key])) for key in ("antes", "blinds", "stacks")}
     texts = {key: tuple(record[key]) for key in ("players", "actions", "cards", "won")}
-    decisions = tuple(Decision(*row) for row in record["decisions"])
+    decisions = tuple(PlayedDecision(*row) for row in record["decisions"])
     changed = {"min_bet": Decimal(record["min_bet"]), "decisions": decisions}
     return Hand(**(record | amounts | texts | changed))

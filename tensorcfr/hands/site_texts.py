@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from .._util.extras import needs
-from .records import RAKE, HandError
+from .played_hands import RAKE, HandError
 
 _AMOUNT = r"\D{0,3}?([\d,]+(?:\.\d+)?)"
 _HEADER = re.compile(
@@ -93,16 +93,16 @@ def _pokerkit_fields(text: str, name: str) -> Parsed:
     with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = list(getattr(pokerkit.HandHistory, name)(text, parse_value=_decimal))
+            histories = list(getattr(pokerkit.HandHistory, name)(text, parse_value=_decimal))
         except Exception as error:
             problem = f"PokerKit cannot read this text: {type(error).__name__}"
             return iter([HandError(problem)])
     refused = [w for w in caught if str(w.message).startswith("Unable to parse")]
-    if not found and not refused:
+    if not histories and not refused:
         return iter([HandError("PokerKit finds no hand in this text")])
     read = [
         {key: value for key, value in vars(history).items() if not key.startswith("_")}
-        for history in found
+        for history in histories
     ]
     return iter([*read, *(HandError("PokerKit cannot read this text") for _ in refused)])
 
@@ -123,14 +123,16 @@ def _stars_fields(text: str) -> dict[str, Any]:
     game = header["game"]
     variant = next((name for name, form in _VARIANTS.items() if form.search(game)), None)
     if variant is None:
-        other = _OTHER_GAME.search(game)
-        raise HandError(f"game {other[0] if other else 'of the header'} is not supported")
+        unsupported = _OTHER_GAME.search(game)
+        raise HandError(
+            f"game {unsupported[0] if unsupported else 'of the header'} is not supported"
+        )
     lines = [line.strip() for line in text.splitlines()]
     button = next((match for match in map(_BUTTON.search, lines[:3]) if match), None)
     if not button:
         raise HandError("the button is missing")
     seats = {m[2]: (int(m[1]), _decimal(m[3])) for m in map(_SEAT.match, lines) if m}
-    table = _Table()
+    table = _TextReader()
     for line in lines:
         table.read(line)
     table.cards |= {m[1]: m[2] for m in _SUMMARY.finditer(text) if m[1] in seats}
@@ -153,7 +155,7 @@ def _stars_fields(text: str) -> dict[str, Any]:
     }
 
 
-class _Table:
+class _TextReader:
     """Posts, cards and actions of a hand, read line by line."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..games.poker.deck import RANKS
-from .records import BET, RAISE, STREETS, Decision, Hand
+from .played_hands import BET, RAISE, STREETS, Hand, PlayedDecision
 
 SIZES = ((0.45, "small"), (0.8, "medium"), (1.25, "large"), (math.inf, "over"))
 """Largest share of the pot after a call, and the word, of each class of bets."""
@@ -33,11 +33,11 @@ ANY = "*"
 """Field of a situation that may be anything."""
 
 
-class Situation(NamedTuple):
+class HandSituation(NamedTuple):
     """Class of decisions; :data:`ANY` in a field leaves it open."""
 
     street: str
-    """One of :data:`~tensorcfr.hands.records.STREETS`."""
+    """One of :data:`~tensorcfr.hands.played_hands.STREETS`."""
     position: str
     """Before the flop the position, ``"BTN"``.  Later ``"oop"`` or ``"ip"`` between two players,
     ``"2 of 3"`` in the order of play between more."""
@@ -54,13 +54,13 @@ class Situation(NamedTuple):
     start of the street."""
 
     @property
-    def levels(self) -> tuple[Situation, ...]:
+    def levels(self) -> tuple[HandSituation, ...]:
         """The situation, and the same with less and less detail: without the course before, then
         without the stack, then without the board."""
-        found = [self]
+        levels = [self]
         for field in ("before", "stack", "board"):
-            found.append(found[-1]._replace(**{field: ANY}))
-        return tuple(found)
+            levels.append(levels[-1]._replace(**{field: ANY}))
+        return tuple(levels)
 
     def __str__(self) -> str:
         stack = self.stack if self.stack in ("", ANY) else f"stack {self.stack}"
@@ -140,7 +140,7 @@ class StreetCourse(NamedTuple):
         return f"{self.aggressor} {'bet' if self.bets == 1 else 'raised'}"
 
 
-def situations(hand: Hand) -> Iterator[tuple[Decision, Situation, str]]:
+def situations(hand: Hand) -> Iterator[tuple[PlayedDecision, HandSituation, str]]:
     """Yield each decision of a hand, its situation, and the class of its action."""
     names, in_hand = hand.positions, set(range(len(hand.players)))
     course, before, street, stack = StreetCourse(), "", 0, ""
@@ -160,10 +160,10 @@ def situations(hand: Hand) -> Iterator[tuple[Decision, Situation, str]]:
             stack = _class_of(depth, DEPTHS, "over 125 bb")
             called = "call" in course.words
             line = pot_class(course.bets) if course.bets or called else "unopened"
-            situation = Situation(STREETS[0], position, line, course.aggressor, "", stack)
+            situation = HandSituation(STREETS[0], position, line, course.aggressor, "", stack)
         else:
             line = ", ".join(course.words)
-            situation = Situation(
+            situation = HandSituation(
                 STREETS[street], position, line, before, board_class(board), stack
             )
         word = action_class(decision.action, decision.share, is_all_in=decision.is_all_in)

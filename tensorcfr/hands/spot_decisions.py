@@ -15,12 +15,12 @@ from ..games.poker.spot import Spot
 from ..model.arrays import CHANCE
 from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
-from .records import BET, RAISE, STREETS
+from .played_hands import BET, RAISE, STREETS
 from .situations import (
     ANY,
     IP,
     OOP,
-    Situation,
+    HandSituation,
     StreetCourse,
     action_class,
     board_class,
@@ -32,12 +32,12 @@ SEATS = (OOP, IP)
 
 
 class SpotDecision(NamedTuple):
-    """Decision of a player at a public node of a spot."""
+    """PlayedDecision of a player at a public node of a spot."""
 
     node: int
     """Public node."""
-    situation: Situation
-    """Situation; the course before the spot is unknown unless it was given."""
+    situation: HandSituation
+    """HandSituation; the course before the spot is unknown unless it was given."""
     labels: tuple[str, ...]
     """Labels of the actions."""
     classes: tuple[str, ...]
@@ -129,7 +129,7 @@ def spot_decisions(
         if actor == player:
             board = board_class("".join(CARDS[card] for card in nodes.cards(node)))
             line, street = ", ".join(course.words), STREETS[state.street + 1]
-            situation = Situation(street, SEATS[player], line, before, board, stack)
+            situation = HandSituation(street, SEATS[player], line, before, board, stack)
             weight = reaches[player] * nodes.counterfactual_reach(node, player, reaches)
             decision = SpotDecision(node, situation, labels, classes, strategy, weight, reaches)
             yield decision

@@ -22,7 +22,7 @@ from ..games.holdem import Holdem
 from ..games.poker.deck import HAND_NUMBER, HANDS, RANKS, SUITS, grid_place, read_cards
 from ..games.poker.ranges import range_text
 from ..games.poker.spot import Spot
-from .records import BET, FOLD, RAISE, STREETS, Hand, Hands
+from .played_hands import BET, FOLD, RAISE, STREETS, Hand, Hands
 from .situations import POTS, pot_class
 from .spot_decisions import SEATS
 
@@ -234,7 +234,8 @@ def ranges_of_hands(
     """Return ranges for :func:`find_leaks` from hands of hold'em whose cards are known.
 
     They are the hole cards with which players got to the first street of two players, by position
-    and class of the pot: the number of each group of hands such as ``AKs``, divided by its combos.
+    and class of the pot.  The weight of a group such as ``AKs`` is its number of hands, divided by
+    its combos.
     If only shown cards are known, strong hands count too much.
 
     Args:

@@ -16,7 +16,7 @@ from ..formats.hand_histories import GAMES_OF_VARIANTS
 from ..games.poker.spot import Spot
 from ..model.arrays import CHANCE
 from ..model.compiled_game import CompiledGame
-from .records import BET, CALL, FOLD, STREETS, Hand, Hands, replay
+from .played_hands import BET, CALL, FOLD, STREETS, Hand, Hands, replay
 from .site_texts import GAME_NAMES, SYMBOLS
 from .spot_decisions import nodes_of_spot
 
@@ -247,7 +247,7 @@ class _StarsHand:
                 yield f"{self.hand.players[seat]}: posts {word} {self.chips(blind)}"
 
     def _played(self, paid: list[Decimal]) -> Iterator[str]:
-        """Yield the actions and the streets, and add what was paid."""
+        """Yield the actions and the streets, and add the payments to ``paid``."""
         hand, street, bets = self.hand, 0, list(map(abs, self._blinds))
         for decision in hand.decisions:
             if decision.street != street:

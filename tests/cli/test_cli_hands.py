@@ -33,7 +33,7 @@ def test_hands_become_a_model_and_a_report(tmp_path: Path, solution: Solution) -
     spot = solution.save(tmp_path / "river.npz")
     model, counts, rows = (tmp_path / name for name in ("m.npz", "c.json", "rows.csv"))
     text = printed(
-        *("hands", tmp_path / "in", "--player", "villain", "--spot", spot, "-o", model),
+        *("hands", tmp_path / "in", "--name", "villain", "--spot", spot, "-o", model),
         *("--counts", counts, "--table", rows, "--failures", tmp_path / "failures.csv"),
         *("--write", tmp_path / "out.txt"),
     )
@@ -46,7 +46,7 @@ def test_hands_become_a_model_and_a_report(tmp_path: Path, solution: Solution) -
     ranges.write_text(f'oop = "{RANGES[0]}"\nip = "{RANGES[1]}"\n')
     options = ("--ranges", ranges, "--street", "river", "--tolerance", "0", "--target", "0.2%")
     sizes = ("--bets", "50%,a", "--raises", "a", "--store", tmp_path / "store")
-    arguments = ("hands", tmp_path / "in", "--player", "hero", *options, *sizes)
+    arguments = ("hands", tmp_path / "in", "--name", "hero", *options, *sizes)
     report = printed(*arguments, "--decisions", tmp_path / "d.json")
     assert "30 hands, 1 of 1 spots solved" in report
     assert len(json.loads((tmp_path / "d.json").read_text())) >= 30
@@ -57,7 +57,7 @@ def test_hands_become_a_model_and_a_report(tmp_path: Path, solution: Solution) -
 
 def test_refusals(tmp_path: Path, solution: Solution) -> None:
     (tmp_path / "a.phhs").write_text("variant = 'NT'\n")
-    assert "--player x: " in refused(USAGE, "hands", tmp_path, "--player", "x")
+    assert "--name x: " in refused(USAGE, "hands", tmp_path, "--name", "x")
     assert "which is missing" in refused(USAGE, "hands", tmp_path, "-o", tmp_path / "m.npz")
     assert "belong to the report" in refused(USAGE, "hands", tmp_path, "--most", "3")
     spot = solution.save(tmp_path / "river.npz")

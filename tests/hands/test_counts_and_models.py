@@ -12,7 +12,7 @@ pytest.importorskip("pokerkit")
 from tensorcfr import Solution, compile_game, evaluate, solve
 from tensorcfr.analysis import SolvedSpot, robust_responses, simulate
 from tensorcfr.hands import (
-    Situation,
+    HandSituation,
     count_decisions,
     habit_prices,
     hand_model,
@@ -98,7 +98,7 @@ def test_estimates_begin_with_the_prior_and_the_pool() -> None:
     hands = parse_hands(HAND).hands
     own, pool = count_decisions(hands, ["c"]), count_decisions(hands, ["c"], others=True)
     assert (own.decisions, pool.decisions, own.hands) == (4, 9, 1)
-    place = Situation("turn", "ip", "check", ANY, ANY, ANY)
+    place = HandSituation("turn", "ip", "check", ANY, ANY, ANY)
     prior = {"check": 0.5, "allin": 0.5}
     assert own.estimate(place, prior, strength=3)["allin"].mean == pytest.approx(2.5 / 4)
     finer = place._replace(board="unpaired, no flush, T high")

@@ -90,8 +90,8 @@ def test_hands_that_differ_in_suits_share_a_spot(tmp_path: Path) -> None:
     moved = ("Td9h6s", "2c", "3d")
     text = "\n".join(
         [
-            f"[1]\n{hand('QsQd', 'KhKc', BOARD, *CHECK_FOLD)}",
-            f"[2]\n{hand('QdQh', 'KsKc', moved, *CHECK_FOLD)}",
+            f"[1]\n{hand('Th9h', 'KhKc', BOARD, *CHECK_FOLD)}",
+            f"[2]\n{hand('Ts9s', 'KsKc', moved, *CHECK_FOLD)}",
             f"[3]\n{hand('????', 'KsKc', moved, *CHECK_FOLD)}",
             f"[4]\n{hand('2s2h', 'KsKc', moved, *CHECK_FOLD)}",
         ]

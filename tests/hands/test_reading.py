@@ -13,8 +13,8 @@ pytest.importorskip("eval7")
 
 from support.slow_hands import SlowHand
 from tensorcfr.hands import parse_hands, read_hands
+from tensorcfr.hands.played_hands import positions
 from tensorcfr.hands.reading import RECORDS
-from tensorcfr.hands.records import positions
 
 # Written for these tests in the form of the sites; amounts are checked on paper.
 STARS = """PokerStars Hand #12:  Hold'em No Limit ($0.50/$1.00 USD) - 2024/01/02 3:04:05 ET

@@ -33,8 +33,8 @@ class HandError(GameError):
     """A hand that cannot be read; the message is the reason."""
 
 
-class Decision(NamedTuple):
-    """Decision of a player in a hand; amounts are in the unit of the hand."""
+class PlayedDecision(NamedTuple):
+    """PlayedDecision of a player in a hand; amounts are in the unit of the hand."""
 
     seat: int
     """Player who acts, in the order of :attr:`Hand.players`."""
@@ -99,7 +99,7 @@ class Hand:
     """Cards of the board, ``"Td9d6h"``."""
     won: tuple[float, ...]
     """Amount that each player won, or lost if it is negative."""
-    decisions: tuple[Decision, ...]
+    decisions: tuple[PlayedDecision, ...]
     """Decisions in their order."""
 
     @property
@@ -246,7 +246,7 @@ def _amounts(numbers: Sequence[Any]) -> tuple[Decimal, ...]:
     return tuple(Decimal(str(number)) for number in numbers)
 
 
-def _decisions(history: Any) -> tuple[list[Decision], list[float], list[float]]:
+def _decisions(history: Any) -> tuple[list[PlayedDecision], list[float], list[float]]:
     """Replay a hand.
 
     Returns:
@@ -257,7 +257,7 @@ def _decisions(history: Any) -> tuple[list[Decision], list[float], list[float]]:
     """
     pokerkit = needs("pokerkit", "hands")
     moves = pokerkit.state.Folding, pokerkit.state.CheckingOrCalling
-    decisions: list[Decision] = []
+    decisions: list[PlayedDecision] = []
     before: Any = None
     put_in: list[float] = []
     bets: list[float] = []
@@ -314,7 +314,7 @@ class _Before(NamedTuple):
         return cls(seat, int(state.street_index), active, pot, bets, behind, stack)
 
 
-def _decision(words: list[str], before: _Before) -> Decision:
+def _decision(words: list[str], before: _Before) -> PlayedDecision:
     """Return the decision of an action, in words of the format, in the state before it."""
     seat = before.seat
     bet, highest = before.bets[seat], max(before.bets)
@@ -327,7 +327,7 @@ def _decision(words: list[str], before: _Before) -> Decision:
     else:
         action, amount = RAISE if highest > 0 else BET, float(words[2]) - bet
     is_all_in = amount > 0 and amount >= before.behind - 1e-9
-    return Decision(
+    return PlayedDecision(
         seat,
         before.street,
         before.active,
