@@ -39,6 +39,7 @@ from tensorcfr import (
     abstraction,
     analysis,
     formats,
+    hands,
     sweep,
 )
 from tensorcfr._util.argument_checks import Check, Where, Whole, checks_of
@@ -129,7 +130,7 @@ def python_calls(folder: Path) -> Iterator[Call]:
             for label, value in VALUES.items():
                 arguments = {**good, name: value}
                 yield Call(what, name, label, _bound(function, arguments), check, optional)
-    public = {*tensorcfr.__all__, *sweep.__all__, *analysis.__all__}
+    public = {*tensorcfr.__all__, *sweep.__all__, *analysis.__all__, *hands.__all__}
     if missing := {name for name in public if _is_function(name)} - covered:
         raise AssertionError(f"no calls of {', '.join(sorted(missing))}")
 
@@ -157,7 +158,8 @@ def _bound(function: Callable[..., Any], arguments: dict[str, Any]) -> Callable[
 def _is_function(name: str) -> bool:
     """Whether a public name is called with arguments to be checked: not a record, not a class to
     derive from."""
-    found = next(getattr(m, name) for m in (tensorcfr, sweep, analysis) if hasattr(m, name))
+    modules = (tensorcfr, sweep, analysis, hands)
+    found = next(getattr(module, name) for module in modules if hasattr(module, name))
     return inspect.isfunction(found) or found in (Solver, SampledSolver, Policy)
 
 
@@ -220,8 +222,8 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     hand = tensorcfr.solve(tensorcfr.compile_game("holdem", **river, **prizes), iters=1)
     yield "prize_table", analysis.prize_table, {"solution": hand}
     yield "restate", analysis.restate, {"solution": spot, "game": spot.game}
-    hands = analysis.SolvedSpot(spot).table()
-    yield "table_change", analysis.table_change, {"first": hands, "second": hands}
+    table_of_hands = analysis.SolvedSpot(spot).table()
+    yield "table_change", analysis.table_change, {"first": table_of_hands, "second": table_of_hands}
     yield "depth_chart", analysis.depth_chart, {"depths": (3,), "iters": 1}
     stacks = {"stacks": (3, 2), "payouts": (2, 1)}
     yield "icm", tournaments.icm, stacks
@@ -255,6 +257,22 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "robust_responses", analysis.robust_responses, counted
     modelled = {"game": kuhn, "model": policy, "player": 0, "weight": 0.5}
     yield "model_locks", analysis.model_locks, modelled
+    played = hands.hands_of_plays(analysis.simulate(spot.game, spot.policy, 2))
+    written = hands.save_hands(played, folder / "hands.phh")
+    counts = hands.count_decisions(played)
+    yield "hands_of_plays", hands.hands_of_plays, {"plays": analysis.simulate(spot.game, spot, 1)}
+    yield "save_hands", hands.save_hands, {"hands": played, "path": folder / "saved.txt"}
+    yield "phh_text", hands.phh_text, {"hands": played}
+    yield "stars_text", hands.stars_text, {"hands": played}
+    yield "read_hands", hands.read_hands, {"path": written}
+    yield "parse_hands", hands.parse_hands, {"text": hands.phh_text(played)}
+    yield "count_decisions", hands.count_decisions, {"hands": played}
+    yield "hand_model", hands.hand_model, {"solution": spot, "player": 1, "counts": counts}
+    habits = {"solution": spot, "player": 1, "habits": "check -10%"}
+    yield "habit_prices", hands.habit_prices, habits
+    yield "ranges_of_hands", hands.ranges_of_hands, {"hands": played}
+    leaks = {"hands": played, "players": None, "ranges": {"*": "AA,KK"}, "street": "river"}
+    yield "find_leaks", hands.find_leaks, leaks
     by_rules = {"game": "kuhn", "policy": policy, "plays": 2}
     yield "sampled_values", analysis.sampled_values, by_rules
     yield "local_best_response", analysis.local_best_response, {**by_rules, "tries": 1}
@@ -336,6 +354,9 @@ def command_calls(folder: Path) -> Iterator[Call]:
     spot = save_spot(make_game("holdem", **NEEDED["holdem"]), folder / "spot.toml")
     printed = folder / "printed.txt"
     printed.write_text("J: [0.5, 0.5]\nK: [0.5, 0.5]\n")
+    river = tensorcfr.solve(tensorcfr.compile_game("holdem", **NEEDED["holdem"]), iters=1)
+    plays = hands.hands_of_plays(analysis.simulate(river.game, river, 2))
+    played = hands.save_hands(plays, folder / "played.phh")
     counter = itertools.count()
     good: dict[str, list[str]] = {
         "solve": ["kuhn", "--iters", "2"],
@@ -360,6 +381,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "icm": ["3,2", "--payouts", "2,1"],
         "compile": ["solve"],
         "respond": ["kuhn", str(solution), "--weights", "0.5"],
+        "hands": [str(played)],
     }
     commands: Any = typer.main.get_command(app)
     if set(good) != set(commands.commands) - SERVERS:
@@ -477,6 +499,8 @@ def judge(call: Call) -> str:
         if len(str(error)) > 3000:
             return f"FAULT: an error of {len(str(error)):,} characters"
         if isinstance(error, (OSError, MemoryLimitError, SweepError)) or _names(call, str(error)):
+            return "refused"
+        if call.parameter == "progress":  # The function of the caller refuses its arguments.
             return "refused"
         return f"FAULT: {type(error).__name__} without the name: {str(error)[:100]}"
     except Exception as error:

@@ -18,6 +18,7 @@ from . import (
     compile_command,
     diagnose_command,
     exports,
+    hands_command,
     icm_command,
     playing,
     protocol_commands,
@@ -132,7 +133,13 @@ def algorithms() -> None:
 COMMANDS = {
     "Solve": (solving.solve, values.size, games, algorithms, walkthrough),
     "Look": (viewing.view, values.show, chart_commands.chart, chart_commands.draw),
-    "Poker": (spot_command.spot, boards_command.boards, playing.play, icm_command.icm),
+    "Poker": (
+        spot_command.spot,
+        boards_command.boards,
+        playing.play,
+        icm_command.icm,
+        hands_command.hands,
+    ),
     "Compare": (
         values.evaluate,
         exports.compare,

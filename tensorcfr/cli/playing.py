@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,11 @@ from ..analysis import values as values_of
 from ..compilers import compile_game
 from ..formats.other_spots import ENDINGS
 from ..games import SPOTS
+from ..hands import Hand, save_hands
+from ..hands.spot_decisions import nodes_of_spot
+from ..hands.writing import ENDINGS as HAND_ENDINGS
+from ..hands.writing import hand_of_steps
+from ..model.public_nodes import START
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.coaching import Coach, RatedDecision
@@ -116,6 +121,14 @@ class PlayOptions:
             "the end.",
         ),
     ] = False
+    save_hands: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the plays of a spot to this file as hands (.phh, .phhs), or as the text of "
+            "PokerStars, which trackers read (.txt).",
+        ),
+    ] = None
 
 
 @takes(SpotOptions, PlayOptions)
@@ -125,7 +138,13 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
     The solver resolves before each of its actions. Type an action or the beginning of its name;
     'help' lists the actions, 'quit' ends.
     """
+    target = options.save_hands
+    argument_parsers.check_target("--save-hands", target)
+    if target is not None and target.suffix.lower() not in HAND_ENDINGS:
+        raise ValueError(f"--save-hands {target}: the name must end in {', '.join(HAND_ENDINGS)}")
     blueprint = _blueprint(options.source, spot.given, options.iters)
+    if target is not None:
+        nodes_of_spot(blueprint.game)
     match = Match(
         blueprint.game,
         blueprint,
@@ -139,6 +158,8 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
     coach = Coach(values_of(blueprint.game, blueprint)) if options.train else None
     rated: list[RatedDecision] = []
     unit, total, fair, n_played = match.position.nodes.unit_name, 0.0, 0.0, 0
+    names = ("you", "solver") if options.player == 0 else ("solver", "you")
+    played: list[Hand] = []
     try:
         for number in range(1, options.plays + 1):
             match.deal()
@@ -146,6 +167,10 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
             typer.echo(f"play {number}: you are {seat_name} and hold {match.hand(options.player)}")
             for decision in _finish(match, options.player, coach, hints=options.hints):
                 rated.append(decision)  # One by one: those before a 'quit' count.
+            if target is not None:
+                steps, cards = match.steps, (match.hand(0), match.hand(1))
+                record: Any = {"source": target.name, "index": number}
+                played.append(hand_of_steps(match.game, steps, cards, names, **record))
             won = match.utilities()[options.player]
             total, n_played = total + won, number
             opponent_hand = match.hand(1 - options.player)
@@ -157,6 +182,8 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
                 typer.echo(f"without luck {adjusted:+.3g}{unit}, in all {fair:+.3g}{unit}")
     except (typer.Abort, QuitError):
         typer.echo("")
+    if target is not None:
+        typer.echo(f"wrote {save_hands(played, target, hero='you')}: {len(played)} hands")
     if n_played != 1 or options.plays != 1:
         mean = f", {total / n_played:+.4g}{unit} a play" if n_played else ""
         typer.echo(f"{n_played} of {options.plays} plays: in all {total:+g}{unit}{mean}")

@@ -11,6 +11,7 @@ from ..analysis.responses import robust_responses
 from ..compilers import compile_game
 from ..formats import save_policy
 from ..formats.policies import FORMATS, read_json
+from ..hands import habit_prices
 from ..model.layout import Layout
 from ..model.sequence_table import find_format
 from ..solvers.solution import Solution
@@ -40,6 +41,15 @@ def respond(
             metavar="FILE",
             help="Take the model from counts, where there are any: a JSON object of infosets, "
             "actions and counts.",
+        ),
+    ] = None,
+    habits: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--habit",
+            metavar="TEXT",
+            help="Make the model from the solution of a spot (.npz) and this habit, 'call +10%' or "
+            "'river bet bluffs =0%', and print its price; repeatable.",
         ),
     ] = None,
     method: Annotated[
@@ -88,16 +98,24 @@ def respond(
     The table has a row for each trust in the model: the value of the response against the model,
     and against a best response. For example 'tensorcfr respond leduc weak.csv --max-loss 0.05'.
     """
-    if model is None and counts is None:
+    if model is None and counts is None and not habits:
         raise ValueError("give the file of a model, or --counts")
+    if habits and (model is not None or not source.endswith(".npz")):
+        raise ValueError("--habit takes a solution (.npz) in place of a game and a model")
     argument_parsers.check_target("--output", output)
     if output is not None:
         find_format(output, None, FORMATS)
     limit = argument_parsers.read_memory_limit(memory_limit)
     if source.endswith(".npz"):
-        game = Solution.load(source, registered=False, memory_limit=limit).game
+        solution = Solution.load(source, registered=False, memory_limit=limit)
+        game = solution.game
     else:
         game = compile_game(source, memory_limit=limit)
+    named_model: Any = None if model is None else str(model)
+    prices = []
+    if habits:
+        prices = habit_prices(solution, 1 - player, habits)
+        named_model = prices[-1].policy
     options: dict[str, Any] = {"iters": iters, "target": target, "time_limit": time_limit}
     is_flat = game.layout != Layout.CHUNKS
     # Linear programs take neither; the limit has applied to the game.
@@ -107,7 +125,7 @@ def respond(
         game,
         None if counts is None else read_json(counts),
         player,
-        model=None if model is None else str(model),
+        model=named_model,
         method=method,
         weights=argument_parsers.read_weights(weights),
         max_loss=max_loss,
@@ -122,9 +140,19 @@ def respond(
         columns = ("weights", "against_model", "worst", "gain", "risk", "gaps")
         document: dict[str, Any] = {"game": game.name, "player": player, "method": method}
         document |= {name: getattr(responses, name).tolist() for name in columns}
+        if prices:
+            fields = ("habits", "against_solution", "against_best")
+            rows = ({name: getattr(price, name) for name in fields} for price in prices)
+            document["prices"] = list(rows)
         print_json(document | {"chosen": best})
         return
     console = plain_console()
+    for price in prices:
+        report.print_line(
+            console,
+            f"{'; '.join(price.habits)}: costs player {1 - player} {price.against_solution:.4g} "
+            f"against the solution, {price.against_best:.4g} against a best response",
+        )
     for line in str(responses).splitlines():
         report.print_line(console, line)
     if output is not None:

@@ -117,9 +117,9 @@ class SpotOptions:
         """
         options = vars(self) | {
             "ranges": None if self.oop is None and self.ip is None else (self.oop, self.ip),
-            "bets": _sizes("--bets", self.bets),
-            "raises": _sizes("--raises", self.raises),
-            "donk": _sizes("--donk", self.donk),
+            "bets": read_sizes("--bets", self.bets),
+            "raises": read_sizes("--raises", self.raises),
+            "donk": read_sizes("--donk", self.donk),
             "add": tuple(self.add) if self.add else None,
             "remove": tuple(self.remove) if self.remove else None,
             "folded": tuple(self.folded) if self.folded else None,
@@ -159,7 +159,7 @@ def spot_of(spot: Path | None, overrides: GivenSpot) -> Spot:
     return make_spot(**options)
 
 
-def _sizes(option: str, texts: list[str] | None) -> Any:
+def read_sizes(option: str, texts: list[str] | None) -> Any:
     """Return sizes as the argument of the game: a text, or texts by street and player."""
     if not texts:
         return None

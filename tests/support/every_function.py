@@ -597,6 +597,7 @@ OWN_SOLVER = "a solver of its own; its strategies are read through `Solution`, i
 SAMPLES = "samples of plays on rules, which have no layout"
 ABSTRACTED = "abstractions lay the game out first, and number the infosets of the flat form"
 SMALL = "solves one flat form without merging"
+PLAYED = "played hands, or solved spots, which are read by `Values` and `evaluate`"
 SWEEPS = "figures of whole solves"
 
 REASONS: dict[str, str] = {
@@ -659,6 +660,12 @@ REASONS: dict[str, str] = {
     """,
     SMALL: """
         diagnose quantal_responses quasi_perfect
+    """,
+    PLAYED: """
+        PlayedDecision DecisionCounts Failure Frequency HabitPrice Hand HandModel HandsRead Leak
+        LeakReport ModelledDecision PricedDecision HandSituation count_decisions find_leaks
+        habit_prices hand_model hands_of_plays parse_hands phh_text ranges_of_hands read_hands
+        save_hands stars_text
     """,
     SWEEPS: """
         Cell LEVELS Reached StopRules SweepProgress SweepRow SweepTable curves reached

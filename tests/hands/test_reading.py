@@ -1,0 +1,204 @@
+"""Hands are read and replayed: against hands played in the slowest way, and texts of sites."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytest.importorskip("pokerkit")
+pytest.importorskip("eval7")
+
+from support.slow_hands import SlowHand
+from tensorcfr.hands import parse_hands, read_hands
+from tensorcfr.hands.played_hands import positions
+from tensorcfr.hands.reading import RECORDS
+
+# Written for these tests in the form of the sites; amounts are checked on paper.
+STARS = """PokerStars Hand #12:  Hold'em No Limit ($0.50/$1.00 USD) - 2024/01/02 3:04:05 ET
+Table 'X II' 6-max Seat #2 is the button
+Seat 2: Al Bo ($100 in chips)
+Seat 3: Cy: 2 ($40 in chips)
+Seat 5: Dee ($1,250.50 in chips)
+Seat 6: Eve ($99 in chips) is sitting out
+Cy: 2: posts small blind $0.50
+Dee: posts big blind $1
+*** HOLE CARDS ***
+Dealt to Dee [As Kd]
+Al Bo: raises $2 to $3
+Cy: 2: raises $37 to $40 and is all-in
+Dee: raises $60 to $100
+Al Bo: calls $97 and is all-in
+*** FLOP *** [2c 3c 4d]
+*** TURN *** [2c 3c 4d] [Kh]
+*** RIVER *** [2c 3c 4d Kh] [9s]
+*** SHOW DOWN ***
+Dee: shows [As Kd] (a pair of Kings)
+Al Bo: shows [Qs Qd] (a pair of Queens)
+Dee collected $120 from side pot
+Cy: 2: shows [Ah Ac] (a pair of Aces)
+Cy: 2 collected $117 from main pot
+*** SUMMARY ***
+Total pot $240 Main pot $120. Side pot $120. | Rake $3
+Board [2c 3c 4d Kh 9s]
+Seat 2: Al Bo (button) showed [Qs Qd] and lost with a pair of Queens
+"""
+TOURNAMENT = """PokerStars Hand #7: Tournament #9, $5+$0.50 USD Hold'em No Limit - Level I (10/20)
+Table '9 1' 9-max Seat #1 is the button
+Seat 1: A (1500 in chips)
+Seat 2: B (1500 in chips)
+A: posts the ante 2
+B: posts the ante 2
+A: posts small blind 10
+B: posts big blind 20
+*** HOLE CARDS ***
+A: calls 10
+B: checks
+*** FLOP *** [2c 3c 4d]
+B: bets 20
+A: folds
+Uncalled bet (20) returned to B
+B collected 44 from pot
+*** SUMMARY ***
+Total pot 44 | Rake 0
+"""
+OMAHA = """Poker Hand #OM1: Omaha Pot Limit ($0.5/$1) - 2024/01/02 03:04:05
+Table 'PLO' 6-max Seat #1 is the button
+Seat 1: a1 ($100 in chips)
+Seat 2: b2 ($100 in chips)
+Seat 3: Hero ($100 in chips)
+Seat 4: d4 ($100 in chips)
+b2: posts small blind $0.5
+Hero: posts big blind $1
+d4: posts small & big blinds $1.5
+*** HOLE CARDS ***
+Dealt to Hero [As Kd Qh Jc]
+d4: checks
+a1: folds
+b2: folds
+Hero: checks
+*** FLOP *** [2c 3c 4d]
+Hero: bets $2
+d4: folds
+Uncalled bet ($2) returned to Hero
+*** SHOWDOWN ***
+Hero collected $2.9 from pot
+*** SUMMARY ***
+Total pot $3 | Rake $0.05 | Jackpot $0.05
+"""
+SHORT_DECK = """PokerStars Hand #3: 6+ Hold'em No Limit (Button Blind $5 - Ante $5 USD) - 2024/01/02
+Table 'S' 6-max Seat #1 is the button
+Seat 1: A ($100 in chips)
+Seat 2: B ($100 in chips)
+Seat 3: C ($100 in chips)
+A: posts the ante $5
+B: posts the ante $5
+C: posts the ante $5
+A: posts button blind $5
+*** HOLE CARDS ***
+B: calls $5
+C: folds
+A: checks
+*** FLOP *** [7c 8c Td]
+B: checks
+A: bets $10
+B: folds
+Uncalled bet ($10) returned to A
+A collected $25 from pot
+*** SUMMARY ***
+Total pot $25 | Rake $0
+"""
+
+
+@pytest.mark.parametrize("players", [2, 3, 5])
+def test_replays_are_those_of_the_slow_hands(players: int) -> None:
+    """Pots, calls, actions and payoffs, with side pots and all-ins."""
+    rng = Random(players)
+    slow = [SlowHand(players, rng) for _ in range(40)]
+    text = "\n".join(f"[{k}]\n{hand.text}" for k, hand in enumerate(slow, start=1))
+    found = parse_hands(text)
+    assert not found.reasons
+    for wanted, hand in zip(slow, found.hands, strict=True):
+        rows = [(d.seat, d.street, d.pot, d.to_call, d.action, d.amount) for d in hand.decisions]
+        assert rows == wanted.decisions
+        # PokerKit gives the odd chip of a pot to one of the winners.
+        assert hand.won == pytest.approx(wanted.won, abs=0.7)
+        assert sum(hand.won) == 0.0
+        assert hand.cards == tuple(wanted.cards)
+        assert hand.board == "".join(wanted.board)
+
+
+def test_a_text_of_pokerstars() -> None:
+    """Names with blanks and colons, thousands, a side pot, rake, a player who sits out."""
+    (hand,) = parse_hands(STARS).hands
+    assert hand.players == ("Cy: 2", "Dee", "Al Bo")
+    assert hand.positions == ("SB", "BB", "BTN")
+    assert hand.cards == ("AhAc", "AsKd", "QsQd")
+    assert hand.won == (77.0, 20.0, -100.0)
+    assert [decision.is_all_in for decision in hand.decisions] == [False, True, True, True]
+    assert (hand.currency, hand.name, hand.board) == ("USD", "12", "2c3c4dKh9s")
+
+
+def test_texts_of_other_games() -> None:
+    """Antes, a blind that was missed, pot-limit Omaha, the button blind of short deck."""
+    found = parse_hands(TOURNAMENT + "\n\n" + OMAHA + "\n\n" + SHORT_DECK)
+    assert not found.reasons
+    tournament, omaha, short = found.hands
+    assert (tournament.players, tournament.won) == (("B", "A"), (22.0, -22.0))
+    assert (omaha.game, omaha.currency, omaha.cards[1]) == ("omaha", "USD", "AsKdQhJc")
+    assert omaha.won == pytest.approx((-0.5, 1.9, -1.5, 0.0))
+    assert (short.game, short.won) == ("short_deck", (-10.0, -5.0, 15.0))
+    assert short.decisions[2].action == "check"
+
+
+def test_failures_are_listed_by_reason() -> None:
+    """Nothing is lost: every hand is read or has a reason."""
+    good = SlowHand(2, Random(1)).text
+    bad = good.replace("p2 cc", "p2 cbr 1")
+    other = good.replace("'NT'", "'FR'")
+    found = parse_hands(f"[1]\n{good}\n[2]\n{bad}\n[3]\n{other}\n[4]\nvariant = 5\n")
+    assert len(found.hands) == 1
+    assert [failure.number for failure in found.failures] == [2, 3, 4]
+    assert "variant FR is not supported; supported are NT, NS, PO" in found.reasons
+    wrong_rake = parse_hands(STARS.replace("Rake $3", "Rake $13"))
+    assert list(wrong_rake.reasons) == ["the replay pays another amount than the text says"]
+    no_limit = parse_hands(STARS.replace("Hold'em No Limit", "Hold'em Limit"))
+    assert list(no_limit.reasons) == ["game Hold'em Limit is not supported"]
+    twice = parse_hands(STARS.replace("*** FLOP", "*** FIRST FLOP"))
+    assert list(twice.reasons) == ["the board was dealt twice"]
+    assert parse_hands("Dear diary").failures[0].reason.startswith("the file has no hands")
+
+
+def test_a_store_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read once; a line that was cut off is read again; a changed file, too."""
+    folder, store = tmp_path / "hands", tmp_path / "store"
+    folder.mkdir()
+    (folder / "a.txt").write_text(STARS)
+    (folder / "b.phh").write_text(SlowHand(3, Random(2)).text)
+    first = read_hands(folder, store=store)
+    assert len(first.hands) == first.files == 2
+    lines = (store / RECORDS).read_bytes().splitlines(keepends=True)
+    (store / RECORDS).write_bytes(lines[0] + lines[1][:50])
+    calls: list[str] = []
+    from tensorcfr.hands import reading
+
+    known = reading._read_text
+    monkeypatch.setattr(reading, "_read_text", lambda t, n: calls.append(n) or known(t, n))
+    assert read_hands(folder, store=store) == first
+    assert calls == ["b.phh"]
+    (folder / "a.txt").write_text(STARS + "\n\n" + TOURNAMENT)
+    assert len(read_hands(folder, store=store).hands) == 3
+    assert calls == ["b.phh", "a.txt"]
+    (store / RECORDS).write_bytes(b"{}\n" + lines[0])
+    with pytest.raises(ValueError, match=r"hands\.jsonl:1: the store is damaged"):
+        read_hands(folder, store=store)
+    assert json.loads(lines[0])["name"] == "a.txt"
+
+
+def test_positions() -> None:
+    """The button acts last; names of nine players."""
+    nine = ("SB", "BB", "UTG", "UTG+1", "UTG+2", "LJ", "HJ", "CO", "BTN")
+    assert positions(9) == nine
+    assert positions(3) == ("SB", "BB", "BTN")
