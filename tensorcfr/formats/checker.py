@@ -95,7 +95,7 @@ class Hands:
         return "end", payoffs
 
 
-class LiarsDice(Hands):
+class LiarsDiceRules(Hands):
     """Bids on the dice of both players, each higher than the one before."""
 
     def __init__(self, dice, faces, wild, bid_wild):
@@ -137,9 +137,11 @@ class Poker(Hands):
     board, dead, symmetry, stack = (), (), False, 0
 
     def __init__(self, ranks, suits, rounds, size, ante, hands=None, straights=None, **rules):
-        """Set ranks and suits in their order, the number of rounds, the number of cards that count
-        at the showdown, the chips before the bets, the hands with their chances, and the places of
-        a straight, a flush and a straight flush, as :meth:`rate` returns them."""
+        """Set the cards, by rank and suit, the number of rounds, and the chips before the bets.
+
+        ``size`` cards count at the showdown.  ``hands`` have their chances.  ``straights`` has the
+        counts of a straight, a flush and both, in place of those that :meth:`rate` returns.
+        """
         vars(self).update(rules, suits=len(suits), rounds=rounds, size=size, straights=straights)
         self.deck = [f"{rank}{suit}" for rank in ranks for suit in suits]
         self.cards = range(len(self.deck))
@@ -190,7 +192,7 @@ class Poker(Hands):
     def results(self, board, winner):
         """Return the results of all pairs of hands, after a fold those of the winner."""
         free = [[hand.isdisjoint(board) for hand in known] for known in self.hands]
-        apart = [[hand.isdisjoint(other) for other in self.hands[1]] for hand in self.hands[0]]
+        apart = [[hand.isdisjoint(x) for x in self.hands[1]] for hand in self.hands[0]]
         signs = 1 - 2 * (winner or 0)
         if winner is None:
             cards = [[(*hand, *board) for hand in known] for known in self.hands]
@@ -245,7 +247,7 @@ def no_limit(stack, cap):
     return raises
 
 
-class Holdem(Poker):
+class HoldemRules(Poker):
     """Spot of hold'em.  ``bets`` lists the totals of chips of raises, by the actions before."""
 
     def __init__(
@@ -303,7 +305,7 @@ class Tree:
         return "end", lambda hero, w: pays[hero] * prod(w[p] for p in w if p != hero)
 
 
-class Goofspiel(Tree):
+class GoofspielRules(Tree):
     """Sealed bids for one prize after the other; the last prize is played automatically.
 
     A round is the prize and the bids of both players.
@@ -356,10 +358,10 @@ RULES = {
         raises=limit((10, 20, 20), raises),
         symmetry=symmetry,
     ),
-    "holdem": lambda **spot: Holdem(RANKS, (3, 1, 3), **spot),
-    "short_deck": lambda **spot: Holdem(RANKS[4:], (3, 3), **spot),
-    "liars_dice": LiarsDice,
-    "goofspiel": Goofspiel,
+    "holdem": lambda **spot: HoldemRules(RANKS, (3, 1, 3), **spot),
+    "short_deck": lambda **spot: HoldemRules(RANKS[4:], (3, 3), **spot),
+    "liars_dice": LiarsDiceRules,
+    "goofspiel": GoofspielRules,
     "tree": Tree,
 }
 

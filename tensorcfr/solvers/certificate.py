@@ -68,8 +68,8 @@ def certificate_of(policy: Policy, exact: ExactEquilibrium | None = None) -> str
 def _known_rules(spec: str) -> tuple[str, dict[str, Any]] | None:
     """Return the name and the parameters of a game; None if the checker lacks its rules."""
     try:
-        name, given = parse_spec(spec)
-        known = GAMES[name].parameters | given
+        name, options = parse_spec(spec)
+        known = GAMES[name].parameters | options
         if known.pop("players", None) not in (None, 2):
             return None
         # Two players have three cards or ranks by default.
@@ -292,7 +292,7 @@ def _hand_rows(policy: Policy, exact: ExactEquilibrium | None, rules: Any, begin
 
 def _hand_orders(rules: Any, nodes: Any) -> list[np.ndarray]:
     """Return the library's number of each hand of the checker, int64 (hands,) for each player."""
-    if isinstance(rules, checker.LiarsDice):
+    if isinstance(rules, checker.LiarsDiceRules):
         # The library does not distinguish the orders of a roll.
         rolls = [[tuple(sorted(roll)) for roll in known] for known in rules.rolls]
         return [np.array([sorted({*x}).index(roll) for roll in x]) for x in rolls]

@@ -665,7 +665,7 @@ def test_spots_are_proven_as_trees_too(name: str, tmp_path: Path) -> None:
 def test_the_checker_ranks_hands_as_the_library(name: str) -> None:
     """All pairs of 2,400 hands compare alike; small decks have all categories."""
     library = {"holdem": Holdem, "short_deck": ShortDeck}[name]
-    rules = object.__new__(checker.Holdem)
+    rules = object.__new__(checker.HoldemRules)
     first = 16 if name == "short_deck" else 0
     rules.deck, rules.suits, rules.size = [*range(52 - first)], 4, 5
     rules.straights = (3, 1, 2), (3, 3) if first else (3, 1, 3), (5,)
