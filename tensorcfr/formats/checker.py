@@ -147,6 +147,8 @@ class Poker(Hands):
         self.cards = range(len(self.deck))
         self.hands = hands or [{frozenset([card]): 1 for card in self.cards}] * 2
         self.chances = [np.array([*known.values()], dtype=object) for known in self.hands]
+        # At most 1 GB of results.
+        self.results = lru_cache(10**9 // prod(map(len, self.hands)) + 1)(self.results)
         self.deals = self.chances[0] @ (self.results(self.board, 0) == 1) @ self.chances[1]
         self.left = len(self.deck) - len(self.board) - len(self.dead)
         self.left -= sum(len(next(iter(known))) for known in self.hands)
@@ -188,7 +190,6 @@ class Poker(Hands):
         """Return the payoffs of a win, a draw and a loss."""
         return chips, 0, -chips
 
-    @lru_cache(1000)  # noqa: B019
     def results(self, board, winner):
         """Return the results of all pairs of hands, after a fold those of the winner."""
         free = [[hand.isdisjoint(board) for hand in known] for known in self.hands]

@@ -666,10 +666,10 @@ def test_spots_are_proven_as_trees_too(name: str, tmp_path: Path) -> None:
 def test_the_checker_ranks_hands_as_the_library(name: str) -> None:
     """All pairs of 2,400 hands compare alike; small decks have all categories."""
     library = {"holdem": Holdem, "short_deck": ShortDeck}[name]
-    rules = object.__new__(checker.HoldemRules)
-    first = 16 if name == "short_deck" else 0
-    rules.deck, rules.suits, rules.size = [*range(52 - first)], 4, 5
-    rules.straights = (3, 1, 2), (3, 3) if first else (3, 1, 3), (5,)
+    spot = {"board": "Td9d6hQdKc", "dead": "", "ranges": [{"AsAh": 1}, {"QsQh": 1}], "pot": 1}
+    bets = {"stack": 1, "bets": {}, "chip": "1", "rake": "0", "rake_cap": "0", "symmetry": False}
+    rules = checker.RULES[name](**spot, **bets)
+    first = 52 - len(rules.deck)
     rng, known, ratings = np.random.default_rng(1), [], []
     for deal in range(80):
         low = int(rng.integers(4, 8)) if name == "short_deck" or deal % 2 else 0
