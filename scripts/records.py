@@ -2,26 +2,50 @@
 
     python -m scripts.records            prove the certificates in docs/records, write the table
     python -m scripts.records add FILE   keep a certificate that proves a lower exploitability
+    python -m scripts.records seconds    measure both checkers, and write docs/certificates.md
 
-The checker proves every row.  The solver is not run.
+The checker proves every row.  The solver is run only for the seconds: some iterations, because
+the checkers take equally long for all strategies.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from tensorcfr import compile_game, solve
 from tensorcfr.formats import checker
 
-from ._pages import DOCS, arguments, write_parts
+from ._pages import DOCS, arguments, origin, origin_of, write_parts
 
 FOLDER = DOCS / "records"
 PAGE = DOCS / "results" / "records.md"
+CERTIFICATES = DOCS / "certificates.md"
 MOST_BYTES = 100_000
 """Largest size of a certificate in the repository, in bytes."""
+RIVER = {
+    "board": "Td9d6hQd3c",
+    "ranges": ("random", "random"),
+    "pot": 100,
+    "stacks": 150,
+    "bets": "50%,a",
+    "raises": "2.5x",
+}
+TURN = RIVER | {"board": "Td9d6hQd", "ranges": ("22+,A2s+,KTs+", "22+,A2s+,K2s+,ATo+")}
+MEASURED: dict[str, tuple[str, dict[str, Any]]] = {
+    "`leduc`": ("leduc", {}),
+    "a river with all hands": ("holdem", RIVER),
+    "a turn": ("holdem", TURN),
+    "`rhode_island`": ("rhode_island", {}),
+}
+"""Games whose certificates are measured."""
 
 
 class ProvenFile(NamedTuple):
@@ -30,7 +54,7 @@ class ProvenFile(NamedTuple):
     game: str
     """Name and parameters of the game."""
     content: dict[str, Any]
-    proven: checker.Intervals
+    proven: dict[str, Fraction]
 
 
 def read(path: Path) -> ProvenFile:
@@ -41,11 +65,13 @@ def read(path: Path) -> ProvenFile:
     """
     if path.stat().st_size >= MOST_BYTES:
         raise checker.CertificateError(f"{path} has {MOST_BYTES:,} bytes or more")
-    content = json.loads(path.read_text("utf-8"), object_pairs_hook=checker.entries_of)
+    text = path.read_text("utf-8")
+    proven = checker.check(text)
+    content = json.loads(text)
     name, parameters = content["game"]["name"], content["game"]["parameters"]
     settings = [f"{key}={parameters[key]!r}" for key in sorted(parameters)]
     game = f"{name}({', '.join(settings)})" if settings else name
-    return ProvenFile(game, content, checker.check(content))
+    return ProvenFile(game, content, proven)
 
 
 def add(path: Path) -> None:
@@ -59,8 +85,8 @@ def add(path: Path) -> None:
     for old_path in sorted(FOLDER.glob("*.cert")):
         old = read(old_path)
         if old.game == new.game:
-            bound = old.proven["exploitability"][1]
-            if new.proven["exploitability"][1] >= bound:
+            bound = old.proven["exploitability"]
+            if new.proven["exploitability"] >= bound:
                 raise checker.CertificateError(f"{old_path} proves {float(bound)!r} already")
             target = old_path
     shutil.copyfile(path, target)
@@ -69,35 +95,68 @@ def add(path: Path) -> None:
 def table() -> str:
     """Return the table of all records."""
     lines = [
-        "| game | value of player 0 | exploitability | infosets | certificate | digest |",
+        "| game | value of player 0 | exploitability | bytes | certificate | digest |",
         "| --- | --- | --- | ---: | --- | --- |",
     ]
     for path in sorted(FOLDER.glob("*.cert")):
         game, content, proven = read(path)
-        digest, infosets = content["digest"][:16], len(content["strategies"])
+        digest, size = content["digest"][:16], path.stat().st_size
         value, bound = (shown(proven[key]) for key in ("value 0", "exploitability"))
         link = f"[{path.name}](../records/{path.name})"
-        lines.append(f"| `{game}` | {value} | {bound} | {infosets:,} | {link} | `{digest}` |")
+        lines.append(f"| `{game}` | {value} | {bound} | {size:,} | {link} | `{digest}` |")
     return "\n".join(lines)
 
 
-def shown(ends: tuple[Any, Any]) -> str:
-    """Return a proven interval as text: an exact number, or digits that both ends round to."""
-    low, high = ends
-    if low == high:
-        return f"exactly {low}" if len(str(low)) < 30 else f"{float(low):.12g}, exactly known"
-    rounded = [(f"{float(low):.{d}g}", f"{float(high):.{d}g}") for d in range(15, 0, -1)]
-    return next((a for a, b in rounded if a == b), f"from {float(low):.3g} to {float(high):.3g}")
+def shown(number: Fraction) -> str:
+    """Return a proven number as text."""
+    return f"exactly {number}" if len(str(number)) < 30 else f"{float(number):.12g}, exactly known"
+
+
+def seconds() -> str:
+    """Return the table of the CPU seconds of both checkers."""
+    lines = [
+        "| certificate | infosets | bytes | Python | C |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    source = DOCS.parent / "scripts" / "checker.c"
+    with TemporaryDirectory() as folder:
+        program, path = Path(folder) / "checker", Path(folder) / "file.cert"
+        subprocess.run(["cc", "-std=c11", "-O2", "-o", program, source], check=True)
+        for name, (game, parameters) in MEASURED.items():
+            solution = solve(compile_game(game, **parameters), iters=5)
+            solution.certify(path, force=True)
+            infosets, size = solution.game.n_infosets, path.stat().st_size
+            del solution  # Rhode Island takes gigabytes.
+            taken = [
+                cpu_seconds([*command, str(path)])
+                for command in ([sys.executable, checker.__file__], [str(program)])
+            ]
+            numbers = " | ".join(f"{second:,.1f}" for second in taken)
+            lines.append(f"| {name} | {infosets:,} | {size:,} | {numbers} |")
+            print(lines[-1], flush=True)
+    return "\n".join([*lines, "", f"{origin_of(origin())}."])
+
+
+def cpu_seconds(command: list[str]) -> float:
+    """Run a program and return its CPU time, which other programs do not lengthen."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise OSError(f"{command[0]} refuses the certificate")
+    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> None:
     """Run the command line."""
     parser = arguments(__doc__)
-    parser.add_argument("action", nargs="?", choices=["add"])
+    parser.add_argument("action", nargs="?", choices=["add", "seconds"])
     parser.add_argument("file", nargs="?", type=Path)
     asked = parser.parse_args()
     try:
-        if asked.action:
+        if asked.action == "seconds":
+            write_parts(CERTIFICATES, "records", {"seconds": seconds()})
+        if asked.action == "add":
             if asked.file is None:
                 parser.error("add takes a file")
             add(asked.file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import json
 from dataclasses import dataclass, field
 from errno import EEXIST
 from functools import cached_property
@@ -341,7 +340,7 @@ class Solution(_Evaluated):
         target = Path(path)
         if target.exists() and not force:
             raise FileExistsError(EEXIST, "the file exists; force=True replaces it", str(target))
-        text = json.dumps(certificate_of(self.policy, self.exact), ensure_ascii=False, indent=1)
+        text = certificate_of(self.policy, self.exact)
         with replacing(target) as file:
             file.write(text.encode())
         return target

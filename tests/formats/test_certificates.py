@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
-from base64 import b64decode, b64encode
 from collections.abc import Callable
 from copy import deepcopy
 from fractions import Fraction
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from scripts import records
+from support.paths import ROOT
 from support.random_games import random_game
+from support.spot_bets import bets_of
 from tensorcfr import Solution, compile_game, evaluate, solve
 from tensorcfr.formats import checker
-from tensorcfr.formats.checker import CertificateError, check
+from tensorcfr.formats.checker import CertificateError
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.games.short_deck import ShortDeck
 
 PROGRAM = Path(checker.__file__)
+C_COMPILER = shutil.which("cc")
 Content = dict[str, Any]
 Forge = Callable[[Content], Any]
 
@@ -116,42 +121,85 @@ def solved(name: str) -> Solution:
     return solve(compile_game(game, **parameters), iters=20, **options)
 
 
-AS_TREES = "three players", "leduc, two players named", "matrix", "general sum"
+AS_TREES = "three players", "matrix", "general sum"
 """Solutions of games whose rules the checker lacks."""
+OTHER_NAMES = {"one_card_poker": "kuhn", "bluff": "liars_dice"}
+"""Games that are other games with certain parameters."""
 LONG = "rhode_island", "short deck", "turn, 16 bits"
 """Solutions that take some seconds."""
 NAMES = [pytest.param(name, marks=[pytest.mark.full] * (name in LONG)) for name in SOLVED]
 
 
+def check(content: Content) -> dict[str, Fraction]:
+    return checker.check(json.dumps(content))
+
+
+@pytest.fixture(scope="module")
+def second_checker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile the checker in C."""
+    if C_COMPILER is None:
+        pytest.skip("needs a C compiler")
+    program = tmp_path_factory.mktemp("checker") / "checker"
+    source = ROOT / "scripts" / "checker.c"
+    command = [C_COMPILER, "-std=c11", "-O2", "-o", str(program), str(source)]
+    subprocess.run(command, check=True, timeout=300)
+    return program
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_the_proven_intervals_hold_the_numbers(name: str, tmp_path: Path) -> None:
-    """They are as narrow as the claims must be: 1e-12 of the range of the utilities."""
+def test_both_checkers_print_the_same_numbers(
+    name: str, tmp_path: Path, second_checker: Path
+) -> None:
+    path = tmp_path / "file.cert"
+    path.write_text(json.dumps(certificate(name), ensure_ascii=False), "utf-8")
+    assert_same_numbers(path, second_checker)
+
+
+@pytest.mark.parametrize("path", sorted(records.FOLDER.glob("*.cert")), ids=lambda path: path.stem)
+def test_both_checkers_prove_the_records(path: Path, second_checker: Path) -> None:
+    assert_same_numbers(path, second_checker)
+
+
+def assert_same_numbers(path: Path, second_checker: Path) -> None:
+    run = subprocess.run([second_checker, path], capture_output=True, text=True, check=False)
+    proven = checker.check(path.read_text("utf-8"))
+    lines = [f"{key}: {checker.shown(number)}" for key, number in proven.items()]
+    assert (run.stderr, run.stdout.splitlines()) == ("", lines)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_proven_numbers(name: str, tmp_path: Path) -> None:
+    """The numbers are exact, and the claims as narrow as 1e-12 of the range of the utilities."""
     solution = solved(name)
     path = solution.certify(tmp_path / "file.cert")
     content = json.loads(path.read_text())
-    proven, found = check(content), evaluate(solution.game, solution.policy)
+    proven, found = checker.check(path.read_text()), evaluate(solution.game, solution.policy)
     size = float(np.ptp(solution.game.utilities))
     numbers = {"exploitability": found.exploitability}
     for player in range(solution.game.n_players):
         numbers[f"value {player}"] = found.values[player]
         numbers[f"best response {player}"] = found.best_responses[player]
     assert proven.keys() == numbers.keys()
-    for key, (low, high) in proven.items():
-        assert 0 <= high - low <= 1e-12 * size
-        assert float(low) == pytest.approx(numbers[key], abs=1e-12 * size)
+    for key, number in proven.items():
+        low, high = map(Fraction, content["claims"][key])
+        assert low <= number <= high
+        assert high - low <= 1e-12 * size
+        # Weights are rounded to 15 digits.
+        assert float(number) == pytest.approx(numbers[key], abs=1e-14 * size)
     # A refusal of these rules may not be hidden by a proof of the tree.
-    assert content["game"]["name"] == ("efg" if name in AS_TREES else SOLVED[name][0])
+    game = SOLVED[name][0]
+    expected = "tree" if name in AS_TREES else OTHER_NAMES.get(game, game)
+    assert content["game"]["name"] == expected
 
 
 def test_random_trees(tmp_path: Path) -> None:
     """Games of the user are proven as trees."""
     for seed in range(5):
         solution = solve(compile_game(random_game(seed)), "cfr", iters=5)
-        content = json.loads(solution.certify(tmp_path / f"{seed}").read_text())
+        text = solution.certify(tmp_path / f"{seed}").read_text()
         found = evaluate(solution.game, solution.policy)
-        low, high = check(content)["exploitability"]
-        assert low == high
-        assert float(low) == pytest.approx(found.exploitability, abs=1e-12)
+        number = float(checker.check(text)["exploitability"])
+        assert number == pytest.approx(found.exploitability, abs=1e-12)
 
 
 def test_fractions_and_the_program_alone(tmp_path: Path) -> None:
@@ -159,14 +207,14 @@ def test_fractions_and_the_program_alone(tmp_path: Path) -> None:
     pytest.importorskip("flint")
     solution = solve(compile_game("kuhn"), target=0)
     path = solution.certify(tmp_path / "kuhn.cert")
-    assert check(json.loads(path.read_text()))["value 0"] == (Fraction(-1, 18),) * 2
+    text = path.read_text()
+    assert checker.check(text)["value 0"] == Fraction(-1, 18)
     with pytest.raises(FileExistsError, match="force=True replaces it"):
         solution.certify(path)
     assert run(path).stdout.splitlines()[:2] == [
         "exploitability: exactly 0",
         "value 0: exactly -1/18",
     ]
-    text = path.read_text()
     path.write_text(text.replace("-1/18", "-1/17", 2))
     assert "refused: value 0 is claimed to be" in run(path).stderr
     path.write_text(text[:-9])
@@ -182,22 +230,40 @@ def run(path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", ["kuhn", "leduc, float32", "liar's dice", "bluff"])
-def test_floats_and_their_bounds_enclose_the_fractions(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    content = certificate(name)
-    exact = check(content)
-    monkeypatch.setattr(checker, "EXACT_HANDS", 0)
-    for key, (low, high) in check(content).items():
-        assert low < exact[key][0] == exact[key][1] < high
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (Fraction(-1, 18), "exactly -1/18"),
+        (Fraction(10**45 + 1, 10**44), "from 1.00000000000000e+1 to 1.00000000000001e+1"),
+        (Fraction(1 - 10**40, 10**40), "from -1.00000000000000e+0 to -9.99999999999999e-1"),
+    ],
+)
+def test_numbers_are_rounded_outwards(number: Fraction, text: str) -> None:
+    assert checker.shown(number) == text
+
+
+def test_sums_of_large_weights_are_exact() -> None:
+    """Values of all pairs of hands equal sums of whole numbers, also above 2**53."""
+    rng = np.random.default_rng(1)
+    result = rng.integers(-1, 3, (40, 60))
+    game = checker.Hands()
+    game.chances = [np.array([3] * n, dtype=object) for n in result.shape]
+    weights = {
+        player: np.array([int(x) ** 5 for x in rng.integers(0, 2**40, n)], dtype=object)
+        for player, n in enumerate(result.shape)
+    }
+    _, payoffs = game.end(result, (7, 2, -7))
+    for player, table in enumerate((result, np.where(result == 2, 2, -result).T)):
+        pays = np.select([table == 1, table == 0, table == -1], [7, 2, -7]).astype(object)
+        expected = (pays * 3) @ weights[1 - player]
+        assert (payoffs(player, weights) == expected).all()
 
 
 @cache
 def certificate(name: str) -> Content:
     from tensorcfr.solvers.certificate import certificate_of
 
-    content: Content = json.loads(json.dumps(certificate_of(solved(name).policy)))
+    content: Content = json.loads(certificate_of(solved(name).policy))
     return content
 
 
@@ -208,24 +274,38 @@ def signed(content: Content) -> Content:
     return content
 
 
-def digits(content: Content) -> None:
-    row = content["strategies"]["Q"]
-    row["pass"] = row["pass"][:13] + str(9 - int(row["pass"][13])) + row["pass"][14:]
+def changed(label: str, action: str, hand: int, by: Callable[[str], str]) -> Forge:
+    """Forge the weight of a hand, but not the digest."""
+
+    def forge(content: Content) -> None:
+        row = content["strategies"][label]
+        weights = row[action].split(" ")
+        weights[hand] = by(weights[hand])
+        row[action] = " ".join(weights)
+
+    return forge
+
+
+def digit(weight: str) -> str:
+    """Change the 12th digit."""
+    return weight[:11] + str(9 - int(weight[11])) + weight[12:]
 
 
 def swapped(content: Content) -> None:
-    rows = content["strategies"]
-    rows["J"], rows["K"] = rows["K"], rows["J"]
+    """Swap the jack and the king before the first action."""
+    row = content["strategies"][""]
+    for action, weights in row.items():
+        row[action] = " ".join(reversed(weights.split(" ")))
     signed(content)
 
 
 def missing(content: Content) -> None:
-    del content["strategies"]["Kpb"]
+    del content["strategies"]["call 2"]
     signed(content)
 
 
 def more(content: Content) -> None:
-    content["strategies"]["A"] = {"pass": "1.0", "bet": "0.0"}
+    content["strategies"]["A"] = {"call": "1 1 1", "2": "0 0 0"}
     signed(content)
 
 
@@ -236,9 +316,14 @@ def better(key: str, by: float) -> Callable[[Content], None]:
     return forge
 
 
-def rows(**numbers: str) -> Callable[[Content], None]:
+def rows(label: str = "", **numbers: str) -> Callable[[Content], None]:
+    """Forge the weights of the queen, or all weights of an infoset without hands."""
+
     def forge(content: Content) -> None:
-        content["strategies"]["Q"] = numbers
+        row = content["strategies"][label]
+        for (action, weights), number in zip(row.items(), numbers.values(), strict=True):
+            first, *_, last = weights.split(" ")
+            row[action] = f"{first} {number} {last}"
         signed(content)
 
     return forge
@@ -252,42 +337,50 @@ def rules(**entries: Any) -> Callable[[Content], None]:
 
 
 def payoffs(content: Content) -> None:
-    text = content["game"]["parameters"]["text"]
-    content["game"]["parameters"]["text"] = text.replace("{ -50, 50 }", "{ -49, 50 }")
-    assert content["game"]["parameters"]["text"] != text
+    text = json.dumps(content["game"]["parameters"]["tree"])
+    forged = text.replace('"-50", "50"', '"-49", "50"')
+    assert forged != text
+    content["game"]["parameters"]["tree"] = json.loads(forged)
 
 
 def cut(content: Content) -> None:
-    content["game"]["parameters"]["text"] = content["game"]["parameters"]["text"][:-40]
+    content["game"]["parameters"]["tree"][3]["paper"] = ["act", 1]
+
+
+def reordered(content: Content) -> None:
+    row = content["strategies"][""]
+    content["strategies"][""] = dict(reversed(row.items()))
+    signed(content)
 
 
 def column(change: Callable[[np.ndarray], None], line: str = "", *, sign: bool = True) -> Forge:
-    """Forge the probabilities of all hands at a public node, an array (actions, hands)."""
+    """Forge the weights of all hands at a public node, an array (actions, hands)."""
 
     def forge(content: Content) -> None:
         texts = content["strategies"][line]
-        table = np.array([np.frombuffer(b64decode(text)) for text in texts.values()])
+        table = np.array([text.split(" ") for text in texts.values()], dtype=object)
+        table = np.vectorize(int, otypes=[object])(table)
         change(table)
         for action, numbers in zip(texts, table, strict=True):
-            texts[action] = b64encode(numbers.tobytes()).decode()
+            texts[action] = " ".join(map(str, numbers))
         if sign:
             signed(content)
 
     return forge
 
 
-def entry(number: float) -> Forge:
+def entry(number: object) -> Forge:
     return column(lambda table: table.__setitem__((0, 0), number))
 
 
 def last_digits(table: np.ndarray) -> None:
-    table[:, 0] += np.array([1e-12, -1e-12, *[0] * (len(table) - 2)])
+    table[:, 0] += np.array([1, -1, *[0] * (len(table) - 2)])
 
 
 def texts(change: Callable[[str], str]) -> Forge:
     def forge(content: Content) -> None:
-        row = content["strategies"][" check"]
-        row["check"] = change(row["check"])
+        row = content["strategies"]["call"]
+        row["call"] = change(row["call"])
         signed(content)
 
     return forge
@@ -303,16 +396,29 @@ def hands(player: int, change: Callable[[dict[str, float]], Any]) -> Forge:
 
 def exchanged(content: Content) -> None:
     strategies = content["strategies"]
-    first, second = " bet50 allin", " check allin"
+    first, second = "50 150", "call 150"
     strategies[first], strategies[second] = strategies[second], strategies[first]
     signed(content)
 
 
+def suits(content: Content) -> None:
+    """Change a call of all chips with one hand; no player acts after the next card."""
+    line = next(label for label in content["strategies"] if label.endswith(" 100"))
+    column(lambda table: table.__setitem__((slice(None), 0), table[::-1, 0].copy()), line)(content)
+
+
 FORGED: dict[str, tuple[str, Forge, str]] = {
-    "a probability in its 12th digit": ("kuhn", digits, "not those of the digest"),
-    "labels swapped": ("kuhn", swapped, "is claimed to be from"),
-    "an infoset is missing": ("kuhn", missing, "'Kpb' must have the actions .*, not \\[\\]"),
-    "an infoset too many": ("kuhn", more, "the game has no infoset 'A'"),
+    "a weight in its 12th digit": (
+        *("kuhn", changed("", "call", 1, digit)),
+        "not those of the digest",
+    ),
+    "a weight in its 12th digit, with its digest": (
+        *("kuhn", lambda content: changed("", "call", 1, digit)(content) or signed(content)),
+        "do not sum to those before",
+    ),
+    "labels swapped": ("kuhn", swapped, "do not sum to those before"),
+    "an infoset is missing": ("kuhn", missing, "'call 2' must have the actions .*, not \\[\\]"),
+    "an infoset too many": ("kuhn", more, "the game has no infosets \\['A'\\]"),
     "a better value": ("kuhn", better("value 0", 1e-9), "value 0 is claimed to be"),
     "a lower exploitability": (
         "kuhn",
@@ -323,33 +429,37 @@ FORGED: dict[str, tuple[str, Forge, str]] = {
     "no claim": ("kuhn", lambda content: content["claims"].pop("value 1"), "the claims must be"),
     "a claim that is not a number": (
         *("kuhn", lambda content: content["claims"].update({"value 0": ["nan", "0"]})),
-        "'nan' is not a number",
+        "damaged: ValueError\\(\"Invalid literal for Fraction: 'nan'",
     ),
-    "another deck": ("kuhn", rules(parameters={"cards": 4}), "the infoset 'T' must have"),
-    "other bets": ("leduc", rules(parameters={"bets": [2, 5]}), "is claimed to be"),
+    "another deck": ("kuhn", rules(parameters={"cards": 4}), "'' has not 4 whole numbers"),
+    "other bets": ("leduc", options(bets=[2, 5]), "'call call 0s' must have the actions"),
     "other payoffs": ("matrix", payoffs, "is claimed to be"),
     "a tree that ends early": ("matrix", cut, "damaged"),
     "rules that are unknown": ("kuhn", rules(name="chess"), "does not know the rules of 'chess'"),
-    "parameters that are unknown": ("kuhn", rules(parameters={"x": 1}), "damaged: TypeError"),
+    "parameters that are unknown": ("kuhn", options(x=1), "damaged: TypeError"),
+    "parameters that are hidden": ("kuhn", options(bets=[2]), "damaged: TypeError"),
     "another digest of the game": ("kuhn", rules(digest="0" * 64), "the game's digest"),
-    "a negative probability": (
-        "kuhn",
-        rows(**{"pass": "1.5", "bet": "-0.5"}),
-        "these are not probabilities",
+    "a negative weight": ("kuhn", rows(call="-1", bet="1"), "has not 3 whole numbers"),
+    "weights above the total": (
+        *("kuhn", rows(call="750000000000000", bet="500000000000000")),
+        "do not sum to those before",
     ),
-    "probabilities above 1": (
-        "kuhn",
-        rows(**{"pass": "0.75", "bet": "0.5"}),
-        "these are not probabilities",
+    "no number": ("kuhn", rows(call="nan", bet="0"), "has not 3 whole numbers"),
+    "a division by zero": ("kuhn", rows(call="1/0", bet="0"), "has not 3 whole numbers"),
+    "another total": (
+        *("kuhn", lambda content: content.update(totals=["1", "1000000000000000"])),
+        "do not sum to those before",
     ),
-    "no number": ("kuhn", rows(**{"pass": "nan", "bet": "0.5"}), "'nan' is not a number"),
-    "a division by zero": ("kuhn", rows(**{"pass": "1/0", "bet": "0.5"}), "damaged: ZeroDivision"),
-    "actions in another order": (
-        "kuhn",
-        rows(bet="0.5", **{"pass": "0.5"}),
-        "must have the actions",
+    "a total too few": (
+        *("kuhn", lambda content: content["totals"].pop()),
+        "there must be the totals of 2 players",
     ),
-    "another version": ("kuhn", lambda content: content.update(format="2"), "the format is '2'"),
+    "actions in another order": ("kuhn", reordered, "must have the actions"),
+    "another version": (
+        "kuhn",
+        lambda content: content.update(format="2"),
+        "does not know the format '2'",
+    ),
     "an entry too many": ("kuhn", lambda content: content.update(x=1), "damaged: TypeError"),
     # Forged rivers.
     "river: another digit": (
@@ -358,19 +468,19 @@ FORGED: dict[str, tuple[str, Forge, str]] = {
     ),
     "river: hands swapped": (
         *("river", column(lambda table: table.__setitem__(slice(None), table[:, ::-1].copy()))),
-        "is claimed to be",
+        "do not sum to those before",
     ),
-    "river: lines swapped": ("river", exchanged, "is claimed to be"),
+    "river: lines swapped": ("river", exchanged, "do not sum to those before"),
     "river: a line is missing": (
-        *("river", lambda content: content["strategies"].pop(" check") and signed(content)),
-        "' check' must have the actions",
+        *("river", lambda content: content["strategies"].pop("call") and signed(content)),
+        "'call' must have the actions",
     ),
     "river: a line too many": (
         "river",
         lambda content: (
-            content["strategies"].update({" bet7": content["strategies"][""]}) or signed(content)
+            content["strategies"].update({"7": content["strategies"][""]}) or signed(content)
         ),
-        "the game has no infoset ' bet7'",
+        "the game has no infosets \\['7'\\]",
     ),
     "river: a better value": ("river", better("value 1", 1e-8), "value 1 is claimed to be"),
     "river: less exploitability": (
@@ -378,96 +488,118 @@ FORGED: dict[str, tuple[str, Forge, str]] = {
         "exploitability is claimed",
     ),
     "river: a better response": ("river", better("best response 0", 1e-8), "best response 0 is"),
-    "river: a negative probability": ("river", entry(-0.1), "numbers that are not probabilities"),
-    "river: no number": ("river", entry(np.nan), "numbers that are not probabilities"),
-    "river: an infinite number": ("river", entry(np.inf), "numbers that are not probabilities"),
-    "river: probabilities above 1": (
-        *("river", column(lambda table: table.__iadd__(0.5))),
-        "numbers that are not probabilities",
+    "river: a negative weight": ("river", entry(-1), "whole numbers for each action"),
+    "river: no number": ("river", entry("nan"), "whole numbers for each action"),
+    "river: an infinite number": ("river", entry("inf"), "whole numbers for each action"),
+    "river: weights above the total": (
+        *("river", column(lambda table: table.__iadd__(1))),
+        "do not sum to those before",
     ),
-    "river: a hand too few": ("river", texts(lambda text: text[:-12] + "="), "damaged"),
-    "river: another alphabet": ("river", texts(lambda text: "*" + text[1:]), "damaged"),
+    "river: a hand too few": (
+        *("river", texts(lambda text: text.rpartition(" ")[0])),
+        "whole numbers for each action",
+    ),
+    "river: another alphabet": (
+        *("river", texts(lambda text: "\N{ARABIC-INDIC DIGIT ONE}" + text[1:])),
+        "whole numbers for each action",
+    ),
     "river: another board": ("river", options(board="Td9d6hQd4c"), "is claimed to be"),
     "river: a shorter board": ("river", options(board="Td9d6hQd"), "must have|no infoset"),
-    "river: a fraction of a chip": ("river", options(pot=100.5), "multiples of the smallest chip"),
-    "river: a card twice": ("river", options(board="TdTd6hQd3c"), "the board is wrong"),
+    "river: a fraction of a chip": ("river", options(pot=100.5), "100.5 is not a whole number"),
+    "river: a card twice": ("river", options(board="TdTd6hQd3c"), "a card comes twice"),
     "river: another pot": ("river", options(pot=101), "is claimed to be|must have"),
-    "river: other chips": ("river", options(stacks=151), "is claimed to be|must have"),
-    "river: other sizes": ("river", options(bets="60%,a"), "must have the actions"),
-    "river: no rake": ("river", options(rake=0.01), "is claimed to be"),
+    "river: other chips": ("river", options(stack=149), "are not legal raises"),
+    "river: other sizes": ("river", options(bets={"": [60, 150]}), "must have the actions"),
+    "river: a bet below the smallest raise": (
+        *("river", lambda content: content["game"]["parameters"]["bets"].update({"50": [80, 150]})),
+        "are not legal raises after '50'",
+    ),
+    "river: a bet above the stack": (
+        *("river", lambda content: content["game"]["parameters"]["bets"].update({"": [50, 151]})),
+        "are not legal raises after ''",
+    ),
+    "river: no rake": ("river", options(rake="0.01", rake_cap="9"), "is claimed to be"),
     "river: an option that is unknown": (
         "river",
         options(folded="AA"),
-        "no options \\['folded'\\]",
+        "damaged: TypeError",
     ),
     "river: another weight": (
-        *("river", hands(0, lambda known: known.update(AsAh=0.25))),
+        *("river", hands(0, lambda known: known.update(AsAh=3))),
         "is claimed to be",
     ),
-    "river: a weight of 0": ("river", hands(0, lambda known: known.update(AsAh=0)), "no weight"),
+    "river: a weight of 0": (
+        "river",
+        hands(0, lambda known: known.update(AsAh=0)),
+        "cannot be dealt",
+    ),
     "river: a hand twice": (
         *("river", hands(0, lambda known: known.update(AhAs=known.pop("KdKc")))),
-        "cannot be dealt",
+        "has not 8 whole numbers",
     ),
     "river: a hand of the board": (
         *("river", hands(0, lambda known: known.update(QdAs=known.pop("KdKc")))),
         "cannot be dealt",
     ),
     "river: a dead card": ("river", options(dead="AsAh"), "cannot be dealt"),
-    "turn: suits that differ": (
-        *("turn", column(lambda table: table.__setitem__((slice(None), 0), table[::-1, 0].copy()))),
-        "strategies differ between suits",
-    ),
+    "turn: suits that differ": ("turn", suits, "strategies differ between suits"),
 }
 
 
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_certificates_are_refused(name: str) -> None:
-    game, forge, reason = FORGED[name]
-    content = deepcopy(certificate(game))
-    check(content)
-    forge(content)
+    game, _, reason = FORGED[name]
+    check(certificate(game))
     with pytest.raises(CertificateError, match=reason):
-        check(content)
+        check(forged(name))
 
 
-HEAD = 'EFG 2 R "tree" { "a" "b" }\n'
-COIN = 'c "" 1 "" { "h" 1/2 "t" 1/2 } 0\n'
-END = 't "" 1 "" { 1, -1 }\n'
-TREES = {
+@pytest.mark.parametrize("name", FORGED)
+def test_the_second_checker_refuses_them_too(
+    name: str, tmp_path: Path, second_checker: Path
+) -> None:
+    path = tmp_path / "forged.cert"
+    path.write_text(json.dumps(forged(name), ensure_ascii=False), "utf-8")
+    run = subprocess.run([second_checker, path], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr.startswith("refused: ")
+
+
+def forged(name: str) -> Content:
+    """Return a certificate that was changed."""
+    game, forge, _ = FORGED[name]
+    content = deepcopy(certificate(game))
+    forge(content)
+    return content
+
+
+END = ["end", "1", "-1"]
+
+
+def act(player: int, label: str, after: Any = None) -> list[Any]:
+    return ["act", player, label, after or {"l": END, "r": END}]
+
+
+def coin(first: Any, second: Any, shares: tuple[str, str] = ("1/2", "1/2")) -> list[Any]:
+    return ["chance", [shares[0], first], [shares[1], second]]
+
+
+ZX = act(0, "x", {"l": act(0, "y"), "r": END})
+TREES: dict[str, tuple[list[Any], str]] = {
     "chance is forgotten": (
-        COIN
-        + 'p "" 1 1 "x" { "l" "r" } 0\np "" 1 2 "y" { "l" "r" } 0\n'
-        + 2 * END
-        + END
-        + 'p "" 1 3 "z" { "l" "r" } 0\np "" 1 2 0\n'
-        + 2 * END
-        + END,
-        "'y' has imperfect recall",
+        coin(ZX, act(0, "z", {"l": act(0, "y"), "r": END})),
+        "'y' has imperfect",
     ),
     "an infoset comes twice": (
-        'p "" 1 1 "x" { "l" "r" } 0\np "" 1 1 0\n' + 3 * END,
+        act(0, "x", {"l": act(0, "x"), "r": END}),
         "'x' has imperfect recall",
     ),
-    "two players share an infoset": (
-        COIN + 'p "" 1 1 "x" { "l" "r" } 0\n' + 2 * END + 'p "" 2 1 "x" { "l" "r" } 0\n' + 2 * END,
-        "'x' has imperfect recall",
-    ),
-    "chance is not certain": (COIN.replace("1/2", "1/3") + 2 * END, "chance has the probabilities"),
-    "chance is negative": (
-        COIN.replace('"h" 1/2 "t" 1/2', '"h" 3/2 "t" -1/2') + 2 * END,
-        "chance has the probabilities",
-    ),
-    "two actions have one name": (
-        'p "" 1 1 "x" { "l" "l" } 0\n' + 2 * END,
-        "two actions of the infoset 'x' have one name",
-    ),
-    "there is more": (END + END, "text behind the tree"),
-    "payoffs on the way": (
-        'p "" 1 1 "x" { "l" "r" } 1 "" { 1, -1 }\n' + 2 * END,
-        "a node before the end has payoffs",
-    ),
-    "a payoff too few": (END.replace("1, -1", "1"), "a terminal has 1 payoffs"),
+    "two players share an infoset": (coin(act(0, "x"), act(1, "x")), "'x' has imperfect recall"),
+    "chance is not certain": (coin(END, END, ("1/3", "1/2")), "chance has the probabilities"),
+    "chance is negative": (coin(END, END, ("3/2", "-1/2")), "chance has the probabilities"),
+    "a payoff too few": (act(0, "x", {"l": END[:2], "r": END}), "a terminal has 1 payoffs"),
+    "a node of another kind": (act(0, "x", {"l": ["deal"], "r": END}), "damaged: ValueError"),
+    "a player too many": (act(2, "x"), "damaged: KeyError"),
 }
 
 
@@ -475,10 +607,10 @@ TREES = {
 def test_trees_whose_sums_would_be_wrong_are_refused(name: str) -> None:
     """The second checker found that most of these were accepted."""
     tree, reason = TREES[name]
-    row = {"l": "0.5", "r": "0.5"}
     content = certificate("matrix") | {
-        "game": {"name": "efg", "parameters": {"text": HEAD + tree}, "digest": ""},
-        "strategies": dict.fromkeys("xyz", row),
+        "game": {"name": "tree", "parameters": {"players": 2, "tree": tree}, "digest": ""},
+        "totals": ["2", "2"],
+        "strategies": {label: {"l": "2", "r": "0"} for label in "xyz"},
     }
     with pytest.raises(CertificateError, match=reason):
         check(signed(content))
@@ -487,7 +619,7 @@ def test_trees_whose_sums_would_be_wrong_are_refused(name: str) -> None:
 def test_entries_of_one_name(tmp_path: Path) -> None:
     path = tmp_path / "a"
     text = json.dumps(certificate("kuhn"))
-    path.write_text(text.replace('"Q": {', '"Q": {}, "Q": {', 1))
+    path.write_text(text.replace('"call": {', '"call": {}, "call": {', 1))
     assert "refused: two entries have one name" in run(path).stderr
 
 
@@ -495,7 +627,7 @@ def test_no_proof_of_the_tree_hides_other_rules(monkeypatch: pytest.MonkeyPatch)
     """In the checker's rules, the king of thirteen cards was the lowest card."""
     from tensorcfr.solvers.certificate import certificate_of
 
-    monkeypatch.setattr(checker.KuhnRules, "strength", lambda self, cards: cards[:, 0] % 2)
+    monkeypatch.setattr(checker.Poker, "rate", lambda self, cards: cards[0] % 2)
     with pytest.raises(ValueError, match=r"kuhn: \S+ is claimed to be"):
         certificate_of(solved("kuhn").policy)
 
@@ -504,10 +636,10 @@ def test_rules_under_the_name_of_others(tmp_path: Path) -> None:
     """A game of the user with the name of a built-in one is proven as the tree that it is."""
     game = compile_game("biased_rock_paper_scissors")
     solution = solve(game, "cfr", iters=5)
-    for name in ("kuhn", "efg", "pennies (first try)"):
+    for name in ("kuhn", "tree", "pennies (first try)"):
         object.__setattr__(game, "name", name)
         content = json.loads(solution.certify(tmp_path / "a", force=True).read_text())
-        assert content["game"]["name"] == "efg"
+        assert content["game"]["name"] == "tree"
 
 
 TREES_OF_SPOTS = ["river", "river, rake and dead cards"]
@@ -523,38 +655,43 @@ def test_spots_are_proven_as_trees_too(name: str, tmp_path: Path) -> None:
     from tensorcfr.solvers.certificate import certificate_of
 
     tree = certificate_of(solution.policy.moved_to(flat))
-    assert tree["game"]["name"] == "efg"
-    exact, proven = check(tree), check(certificate(name))
+    assert json.loads(tree)["game"]["name"] == "tree"
+    by_tree, proven = checker.check(tree), check(certificate(name))
     size = float(np.ptp(solution.game.utilities))
-    for key, (low, high) in proven.items():
-        assert low - 1e-13 * size <= exact[key][0] <= high + 1e-13 * size
+    for key, number in proven.items():
+        assert float(by_tree[key] - number) == pytest.approx(0, abs=1e-14 * size)
 
 
 @pytest.mark.parametrize("name", ["holdem", "short_deck"])
 def test_the_checker_ranks_hands_as_the_library(name: str) -> None:
     """All pairs of 2,400 hands compare alike; small decks have all categories."""
     library = {"holdem": Holdem, "short_deck": ShortDeck}[name]
-    rules = object.__new__(checker.RULES[name])
-    rules.suits, rng, known, strengths = 4, np.random.default_rng(1), [], []
+    spot = {"board": "Td9d6hQdKc", "dead": "", "ranges": [{"AsAh": 1}, {"QsQh": 1}], "pot": 1}
+    bets = {"stack": 1, "bets": {}, "chip": "1", "rake": "0", "rake_cap": "0", "symmetry": False}
+    rules = checker.RULES[name](**spot, **bets)
+    first = 52 - len(rules.deck)
+    rng, known, ratings = np.random.default_rng(1), [], []
     for deal in range(80):
         low = int(rng.integers(4, 8)) if name == "short_deck" or deal % 2 else 0
         ranks = [*range(low, 13)] if deal % 4 else [*range(low, low + 5), 12]
         dealt = rng.permutation([4 * rank + suit for rank in set(ranks) for suit in range(4)])
-        board = dealt[: 3 + deal % 3]
+        board = dealt[:5]
         hands = rng.choice(dealt[len(board) :], (60, 2))
         hands = hands[hands[:, 0] != hands[:, 1]][:30]
         known.append(library.strength(object.__new__(library), (*board.tolist(),), hands))
-        boards = np.tile(board, (len(hands), 1))
-        strengths.append(rules.strength(np.hstack([hands, boards])))
-    signs = [np.sign(x[:, None] - x) for x in (np.concatenate(known), np.concatenate(strengths))]
+        rows = (np.hstack([hands, np.tile(board, (len(hands), 1))]) - first).tolist()
+        ratings += [max(map(rules.rate, combinations(row, 5))) for row in rows]
+    places = {rating: place for place, rating in enumerate(sorted(set(ratings)))}
+    strengths = np.concatenate(known), np.array([places[rating] for rating in ratings])
+    signs = [np.sign(x[:, None] - x) for x in strengths]
     assert np.array_equal(*signs)
-    assert len(set(np.concatenate(strengths) >> 35)) == 9
+    assert len({counts for counts, _ in ratings}) == 9
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(20))
 def test_betting_of_random_spots(seed: int) -> None:
-    """A certificate is refused if the checker's betting has other lines or other payoffs."""
+    """The chips equal those of a reference, and a certificate is refused if payoffs differ."""
     from tensorcfr.solvers.certificate import certificate_of
 
     rng = np.random.default_rng(seed)
@@ -578,7 +715,8 @@ def test_betting_of_random_spots(seed: int) -> None:
         "rake": 0.05,
         "rake_cap": 3,
     }
-    check(certificate_of(solve(compile_game("holdem", **spot), "cfr+", iters=2).policy))
+    text = certificate_of(solve(compile_game("holdem", **spot), "cfr+", iters=2).policy)
+    assert json.loads(text)["game"]["parameters"]["bets"] == bets_of(spot)
 
 
 @pytest.mark.parametrize(
