@@ -64,7 +64,6 @@ GPU_CFR = "Li and Huang 2026, arXiv 2609.11923, table 3: GPU-CFR, NVIDIA A100"
 KIM = "the same table: Kim and Sandholm's program, NVIDIA A100"
 GPU_CFR_ENDGAME = "the same paper, table 7: GPU-CFR, NVIDIA A100"
 CUDA = "JulienDanh/cuda-poker-solver, docs/STATUS.md, 2026: NVIDIA RTX 4070"
-LITEEFG = "the same table: LiteEFG, one thread of a Xeon"
 
 
 @dataclass(frozen=True)
@@ -121,8 +120,6 @@ class Row:
     peer: str = ""
     """Name of the game in OpenSpiel, for peers that run here."""
     peer_iterations: int = 4
-    share_of: str = "pot"
-    """Number of which shares are exploitabilities: the pot, or the largest utility."""
 
 
 def spot(board: str, ranges: tuple[str, str] | None = None, **options: Any) -> Callable[[], Any]:
@@ -140,13 +137,15 @@ def endgame(number: int, bets: str, raises: str) -> Callable[[], Any]:
     return lambda: read_endgame(number) | {"bets": bets, "raises": raises}
 
 
-SMALL = "the same game; states are histories with a distinct deal"
 COUNTED = (
-    "{count} of theirs; sizes and hands are not published. {pairs} pairs of hands times {nodes} "
-    "nodes are exactly their number of states, so the tree has one bet and one raise on each street"
+    "hands and sizes are not published, and hands are random here. Their {states} states are "
+    "exactly {pairs} pairs of hands times {nodes} nodes{which}, and so many there are with one bet "
+    "and one raise on each street"
 )
-SIZES = "sizes are not published; with 33 %, 75 %, all-in, and raises of the pot or all-in, "
-NODES = "their published number of public nodes, {count}"
+SIZES = (
+    "sizes are not published. With bets of 33 %, 75 % and all-in, and raises of the pot and "
+    "all-in, the tree has {count} million histories, as many as theirs"
+)
 
 
 def _cuda(nodes: int) -> str:
@@ -161,7 +160,6 @@ ROWS: dict[str, Row] = {
         published=(Published(0.113e-3, GPU_CFR), Published(9.057e-3, KIM)),
         peer="kuhn_poker",
         peer_iterations=2000,
-        share_of="largest utility",
     ),
     "leduc": Row(
         "Leduc poker",
@@ -170,7 +168,6 @@ ROWS: dict[str, Row] = {
         published=(Published(0.304e-3, GPU_CFR), Published(12.86e-3, KIM)),
         peer="leduc_poker",
         peer_iterations=30,
-        share_of="largest utility",
     ),
     "goofspiel": Row(
         "goofspiel, 5 cards",
@@ -179,7 +176,6 @@ ROWS: dict[str, Row] = {
         published=(Published(0.245e-3, GPU_CFR), Published(13.18e-3, KIM)),
         peer=GOOFSPIEL,
         peer_iterations=8,
-        share_of="largest utility",
     ),
     "liars_dice": Row(
         "liar's dice, 1 die each",
@@ -188,7 +184,6 @@ ROWS: dict[str, Row] = {
         published=(Published(0.556e-3, GPU_CFR), Published(16.545e-3, KIM)),
         peer="liars_dice",
         peer_iterations=3,
-        share_of="largest utility",
     ),
     "dark_hex": Row(
         "dark hex, 2 x 2",
@@ -197,7 +192,6 @@ ROWS: dict[str, Row] = {
         published=(Published(0.174e-3, GPU_CFR), Published(11.7e-3, KIM)),
         peer="dark_hex(board_size=2)",
         peer_iterations=200,
-        share_of="largest utility",
     ),
     "battleship": Row(
         "battleship, 2 x 2, ships of 1 and 2, 3 shots",
@@ -208,17 +202,15 @@ ROWS: dict[str, Row] = {
         "time per history is that of liar's dice",
         peer=BATTLESHIP.format(sizes="[1;2]", values="[1;2]").removeprefix("openspiel:"),
         peer_iterations=2,
-        share_of="largest utility",
     ),
     "battleship_tiny": Row(
         "battleship, 2 x 2, a ship of 2, 3 shots",
         BATTLESHIP.format(sizes="[2]", values="[1]"),
         histories=58_709,
         published=(Published(0.380e-3, GPU_CFR), Published(14.4e-3, KIM)),
-        tree="*tiny* of Kim's repository (uoftcprg/gpugt, README); see the row above",
+        tree="the game *tiny* of Kim's repository (uoftcprg/gpugt); see the row above",
         peer=BATTLESHIP.format(sizes="[2]", values="[1]").removeprefix("openspiel:"),
         peer_iterations=8,
-        share_of="largest utility",
     ),
     "river_100": Row(
         "river, 100 hands each",
@@ -226,7 +218,7 @@ ROWS: dict[str, Row] = {
         drawn("QsJh2h8d3c", 100, 9161),
         histories=137_516,
         published=(Published(0.210e-3, GPU_CFR), Published(9.642e-3, KIM)),
-        tree=COUNTED.format(count="137,415 states, as many as", pairs="9,161", nodes="15"),
+        tree=COUNTED.format(states="137,415", pairs="9,161", nodes="15", which=""),
     ),
     "turn_12": Row(
         "turn, 12 hands each",
@@ -235,7 +227,7 @@ ROWS: dict[str, Row] = {
         histories=434_278,
         published=(Published(0.397e-3, GPU_CFR), Published(11.893e-3, KIM)),
         tree=COUNTED.format(
-            count="433,610 states without chance nodes, as many as", pairs="131", nodes="3,310"
+            states="433,610", pairs="131", nodes="3,310", which=", without those of chance"
         ),
     ),
     "endgame_4": Row(
@@ -248,7 +240,7 @@ ROWS: dict[str, Row] = {
             Published(3.184 / 200, f"{GPU_CFR_ENDGAME}, after 291 s of loading and compiling"),
             Published(2771 / 200, "the same table: LiteEFG, Xeon"),
         ),
-        tree=SIZES + "the tree has 36.1 million histories, as many as theirs",
+        tree=SIZES.format(count="36.1"),
     ),
     "endgame_4_large": Row(
         "the same, more sizes",
@@ -263,8 +255,7 @@ ROWS: dict[str, Row] = {
         "holdem",
         endgame(3, "33%,75%,a", "100%,a"),
         histories=93_169_643,
-        tree=SIZES + "the tree has 93.2 million histories, as many as theirs, which GPU-CFR could "
-        "not export",
+        tree=SIZES.format(count="93.2") + ", which GPU-CFR could not export",
     ),
     "endgame_2": Row(
         "Libratus' endgame 2 (turn)",
@@ -316,14 +307,6 @@ ROWS: dict[str, Row] = {
         "[spots](spots.md)",
     ),
 }
-PUBLIC_NODES = {
-    "cuda_short": 537,
-    "cuda_standard": 5943,
-    "cuda_wide": 51_903,
-    "cuda_flop": 615_234,
-    "river_100": 15,
-}
-"""Public nodes that the page states, as published."""
 FOLDER: list[Path] = []
 """The folder of Libratus' endgames, if it was given."""
 
@@ -402,7 +385,7 @@ def operations_of(part: Any) -> int:
         return int(2 * (count * (listed[2 * matrix] + listed[2 * matrix + 1])).sum())
     assert isinstance(part, PayoffCards)
     return sum(
-        count * _per_terminal(kind) * int((part.lanes[part.board[board, 2]][[0, 2]] @ (-1, 1)))
+        count * _per_terminal(kind) * int(part.lanes[part.board[board, 2]][[0, 2]] @ (-1, 1))
         for count, board, kind in part.group.tolist()
     )
 
@@ -513,15 +496,15 @@ def measure_peers(row: Row, name: str) -> dict[str, float]:
             continue
         try:
             runner = TOOLS[tool](contest, "cfr+")
-        except Exception as error:  # noqa: BLE001 - a peer that does not run is left out.
+        except Exception as error:
             progress(f"{name}: {tool} does not run: {error}")
             continue
         runner.iterate(1)
         rounds = []
         for _ in range(3):
-            begin = time.perf_counter()
+            begin = time.process_time()
             runner.iterate(row.peer_iterations)
-            rounds.append((time.perf_counter() - begin) / row.peer_iterations)
+            rounds.append((time.process_time() - begin) / row.peer_iterations)
         found[tool] = statistics.median(rounds)
     return found
 
@@ -555,7 +538,15 @@ def page(kept: Mapping[str, Any]) -> str:
             [_speed(name, found) for name, found in rows.items()],
         ),
         solved=table(
-            ["game", "load and compile", "to 1 %", "to 0.1 %", "to 0.01 %", "on all cores", "memory"],
+            [
+                "game",
+                "load and compile",
+                "to 1 %",
+                "to 0.1 %",
+                "to 0.01 %",
+                "on all cores",
+                "memory",
+            ],
             [_solved(name, found) for name, found in rows.items()],
         ),
         bounds=table(
@@ -567,6 +558,7 @@ def page(kept: Mapping[str, Any]) -> str:
         ),
         sources="\n".join(f"* {source}." for source in _sources(rows)),
         machine=machine_lines(kept["machine"]),
+        limit=kept["seconds"],
     )
 
 
@@ -581,10 +573,10 @@ def _speed(name: str, found: Mapping[str, Any]) -> list[str]:
     return [
         ROWS[name].title,
         f"{one['histories']:,}",
-        duration(one["seconds"]),
+        duration(one["cpu"]),
         duration(found["all"]["seconds"]) if "all" in found else "the same",
         f"{duration(best.seconds)} ({_hardware(best.source)})" if best else "-",
-        f"**{significant(best.seconds / one['seconds'])}**" if best else "-",
+        f"**{significant(best.seconds / one['cpu'])}**" if best else "-",
         peers or "-",
     ]
 
@@ -619,40 +611,44 @@ def _bound(name: str, found: Mapping[str, Any], limits: Mapping[str, Any]) -> li
     each = 1e9 / one["numbers"]
     return [
         ROWS[name].title,
-        significant(one["seconds"] * each),
+        significant(one["cpu"] * each),
         significant(least * each),
         reason,
-        significant(one["seconds"] / least),
+        significant(one["cpu"] / least),
     ]
 
 
 HEAD = """# The field: this library next to solvers on graphics cards
 
-How long do the fast systems of 2026 take, and this library on one core? Their authors publish tables; *published*
-numbers below are copied from them, with their hardware. All other numbers were measured in one run of
-`python -m benchmarks.field`, in single precision and with the default algorithm. The published systems run CFR+ or
-discounted CFR, so an iteration does the same work: one update of each player.
+How long do the fast systems of 2026 take, and this library on one core? Their authors publish
+tables; *published* numbers below are copied from them, with their hardware. All other numbers
+were measured in one run of `python -m benchmarks.field`, in single precision and with the default
+algorithm. The published systems run CFR+ or discounted CFR, so an iteration does the same work:
+one update of each player.
 
 ## Seconds per iteration
 
 {published}
 
-*Times faster* compares one core with the fastest published number. *All cores* is *the same* if threads do not help.
-OpenSpiel runs its CFR+ in C++, on one core.
+*Times faster* compares one core, by its processor time, with the fastest published number. *All
+cores* is *the same* if threads do not help. OpenSpiel (in C++) and LiteEFG run their CFR+ on one
+core.
 
 ## Seconds to an exploitability
 
-Seconds include loading, compiling and evaluating; the number of iterations is in brackets. Percentages are of the pot, or of the
-largest utility. A share is *not reached* within the time limit of the run.
+Seconds include loading, compiling and evaluating; the number of iterations is in brackets.
+Percentages are of the pot, or of the largest utility. A share is *not reached* within the time
+limit of the run, {limit:g} s.
 
 {solved}
 
 ## The bound
 
-An iteration reads and writes every regret and every cumulative strategy once, and reads the payoffs once for each
-player; a terminal takes seven to twelve operations for each hand. The bound is the larger of these bytes over the bandwidth of
-the cache that holds them, and of these operations over the peak of one core in single precision. A *number* is one
-regret.
+An iteration reads and writes every regret and every cumulative strategy once, and reads the
+payoffs once for each player. A terminal takes seven or twelve operations for each hand, and an
+infoset sixteen for each action. The bound is the larger of two times: these bytes over the
+bandwidth of the memory that holds them, and these operations over the peak of one core in single
+precision. A *number* is one regret.
 
 {bounds}
 
@@ -701,7 +697,7 @@ def main() -> None:
             if (threads := found["one"]["useful threads"]) > 1:
                 found["all"] = measure(row, threads, options.seconds)
             kept["rows"][name] = found | {"peers": measure_peers(row, name)}
-            kept["machine"] = machine()
+            kept |= {"machine": machine(), "seconds": options.seconds}
             FILE.write_text(json.dumps(kept, indent=1) + "\n")
     PAGE.write_text(page(kept), "utf-8")
 

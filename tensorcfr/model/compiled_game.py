@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._util.argument_checks import Limit, checked
 from .._util.renamed import renamed_attributes
 from .chunked_form import ChunkedForm
 from .infoset_rows import InfosetRows, Located
@@ -171,8 +172,9 @@ class CompiledGame(PayingGame, ABC):
             MemoryLimitError: It would take more; raised before it is made, with both figures.
         """
 
-    def with_options(self, *, memory_limit: int | None = None, **changes: Any) -> CompiledGame:
-        """Return a spot with other ranges, another board or other payoffs, compiled in the same way.
+    @checked()
+    def with_options(self, *, memory_limit: Limit = None, **changes: Any) -> CompiledGame:
+        """Return a spot with other ranges, board or payoffs, compiled in the same way.
 
         The result equals the game that :func:`tensorcfr.compile_game` makes of the changed spot, in
         less time, because the betting is not read again.

@@ -50,6 +50,7 @@ class Payoffs:
         boards: The boards of each round.
         symmetry: The solved boards, and the classes of hands on them.
         last: Each player's last action before every node.
+        is_whole: True if cards are dealt and one form has all boards.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class Payoffs:
         boards: tuple[RoundBoards, ...],
         symmetry: Symmetry,
         last: list[list[Last]],
+        *,
+        is_whole: bool = False,
     ) -> None:
         self.rules, self.betting, self.boards, self.last = rules, betting, boards, last
         self.symmetry = symmetry
@@ -72,6 +75,13 @@ class Payoffs:
         """float64 (solved boards,) for each round: number of boards that each solved board
         represents, times their weight."""
         self.same = same_hands(rules)
+        is_held = np.ones(len(rules.cards), dtype=bool)
+        if is_whole:
+            # Sums are kept for cards in hands only.  With few hands, most of the work is to clear
+            # the sums of the other cards.  (Digests in files of other games count all cards.)
+            is_held = np.isin(np.arange(len(rules.cards)), np.concatenate(rules.hands))
+        self.card_number, self.n_cards = np.cumsum(is_held) - 1, int(is_held.sum())
+        """Number of each card in hand lists, int64 (cards,), and how many numbers there are."""
         self.kind = PayoffSubsets if rules.hands[0].shape[1] >= WIDE_FROM else PayoffCards
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
         self.shows = [r in shows for r in range(betting.rounds + 1)]
@@ -133,7 +143,7 @@ class Payoffs:
             on_boards = [(kind, self.rules.board) for kind in kinds]
         classes, weights, same = self._classes(on_boards)
         return self.kind(
-            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards)]),
+            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), self.n_cards]),
             lanes=classes,
             weight=weights,
             same=same,
@@ -294,13 +304,13 @@ class Payoffs:
             r: The round.
             kinds: int64 (boards,): the classes of hands on each board.
         """
-        rules, none = self.rules, len(self.rules.cards)
-        is_dealt = np.zeros((len(dealt), none), dtype=bool)
+        rules, none = self.rules, self.n_cards
+        is_dealt = np.zeros((len(dealt), len(rules.cards)), dtype=bool)
         np.put_along_axis(is_dealt, dealt, True, axis=1)
-        live = [~is_dealt[:, hands].any(axis=2) for hands in rules.hands]
+        live = [np.all(~is_dealt[:, hands], axis=2) for hands in rules.hands]
         rank, levels = self._ranks(dealt, live, is_shown=self.shows[r])
         distinct, kind_of = np.unique(kinds, return_inverse=True)
-        own, others = [], []
+        own, others = list[_Listed](), list[_Listed]()
         for player, hands in enumerate(rules.hands):
             classes = [self.symmetry.classes[kind][player] for kind in distinct.tolist()]
             # Only the first hand of each class computes a payoff, because all hands of a class have
@@ -309,12 +319,13 @@ class Payoffs:
             is_own = live[player] & is_first[kind_of]
             # The missing card of a short hand gets different numbers for both players, so it never
             # matches.
-            for sides, is_listed, beyond in (own, is_own, none), (others, live[player], none + 1):
-                codes = np.array([codes_of(c.of_hand, hands, beyond) for c in classes])
-                sides.append(_Listed(rank[player], is_listed, codes[kind_of]))
+            for listed, is_listed, beyond in (own, is_own, none), (others, live[player], none + 1):
+                cards = self.card_number[hands]
+                codes = np.array([codes_of(c.of_hand, cards, beyond) for c in classes])
+                listed.append(_Listed(rank[player], is_listed, codes[kind_of]))
         of_players = []
         for player in range(2):
-            sides = own[player], others[1 - player]
+            sides = [own[player], others[1 - player]]
             counts = [listed.per_level(int(levels.max())) for listed in sides]
             head = np.column_stack([levels, *(listed.count for listed in sides)])
             level_counts = np.stack(counts, axis=2).reshape(len(dealt), -1)
