@@ -525,6 +525,7 @@ def page(kept: Mapping[str, Any]) -> str:
     """Return the page from stored results."""
     rows: dict[str, Any] = {name: kept["rows"][name] for name in ROWS if name in kept["rows"]}
     return HEAD.format(
+        summary="\n".join(_summary(rows)),
         published=table(
             [
                 "game",
@@ -560,6 +561,38 @@ def page(kept: Mapping[str, Any]) -> str:
         machine=machine_lines(kept["machine"]),
         limit=kept["seconds"],
     )
+
+
+def _summary(rows: Mapping[str, Any]) -> list[str]:
+    """Return who is faster, as a list."""
+    lines = []
+    for source, program in (
+        (GPU_CFR, "GPU-CFR on an A100"),
+        (CUDA, "cuda-poker-solver on an RTX 4070"),
+    ):
+        times = {
+            name: number.seconds / found["one"]["cpu"]
+            for name, found in rows.items()
+            for number in ROWS[name].published
+            if number.source == source and name != "battleship_tiny"
+        }
+        if not times:
+            continue
+        slower = [name for name, ratio in times.items() if ratio < 1.0]
+        lines.append(
+            f"* Next to {program}, one core is faster on {len(times) - len(slower)} of "
+            f"{len(times)} games. The factors go from {significant(min(times.values()))} to "
+            f"{significant(max(times.values()))}."
+        )
+        lines += [f"  {WHY[name]}" for name in slower if name in WHY]
+    return lines
+
+
+WHY = {
+    "battleship": "In battleship the ships are hidden moves. Payoffs that depend on them are "
+    "single entries, and not blocks of hands."
+}
+"""Why a row is slower than the published one."""
 
 
 def _sources(rows: Mapping[str, Any]) -> list[str]:
@@ -627,6 +660,8 @@ algorithm. The published systems run CFR+ or discounted CFR, so an iteration doe
 one update of each player.
 
 ## Seconds per iteration
+
+{summary}
 
 {published}
 

@@ -73,10 +73,10 @@ def _with_options(
     """
     changed: Any = rules.with_options(**changes)
     symmetry, cut, limit, has_text = options
-    found = resolve_spot(changed) if has_text else resolve_rules(changed)
+    named = resolve_spot(changed) if has_text else resolve_rules(changed)
     allowed = free_memory() if memory_limit is None else memory_limit
-    with budget(f"compiling {found.name}", allowed) as memory, no_garbage_collection():
-        compilation = Compilation(found.name, memory, symmetry, cut, found.source, limit)
+    with budget(f"compiling {named.name}", allowed) as memory, no_garbage_collection():
+        compilation = Compilation(named.name, memory, symmetry, cut, named.source, limit)
         return compile_rules(changed, compilation)
 
 

@@ -162,6 +162,8 @@ def test_all_weights_are_read_as_they_are_written() -> None:
     np.testing.assert_array_equal(read_range(f" {text}"), weights)
     for group in BY_EQUITY.split():
         np.testing.assert_array_equal(read_range(f"{group}:0.5"), read_range(f" {group} : 0.5"))
+    np.testing.assert_array_equal(read_range("AK,AKs:0.5"), read_range(" AK, AKs:0.5"))
+    np.testing.assert_array_equal(read_range("AKs,AsKs:0.5"), read_range(" AKs, AsKs:0.5"))
     for wrong in ("AA:", "AA:1.5", "AA:0.5:", "AA,,KK", "AsAs:0.5"):
         with pytest.raises(ValueError, match="range"):
             read_range(wrong)

@@ -310,7 +310,7 @@ class Payoffs:
         live = [np.all(~is_dealt[:, hands], axis=2) for hands in rules.hands]
         rank, levels = self._ranks(dealt, live, is_shown=self.shows[r])
         distinct, kind_of = np.unique(kinds, return_inverse=True)
-        own, others = list[_Listed](), list[_Listed]()
+        own_lists, other_lists = list[_Listed](), list[_Listed]()
         for player, hands in enumerate(rules.hands):
             classes = [self.symmetry.classes[kind][player] for kind in distinct.tolist()]
             # Only the first hand of each class computes a payoff, because all hands of a class have
@@ -319,13 +319,16 @@ class Payoffs:
             is_own = live[player] & is_first[kind_of]
             # The missing card of a short hand gets different numbers for both players, so it never
             # matches.
-            for listed, is_listed, beyond in (own, is_own, none), (others, live[player], none + 1):
+            for lists, is_listed, beyond in (
+                (own_lists, is_own, none),
+                (other_lists, live[player], none + 1),
+            ):
                 cards = self.card_number[hands]
                 codes = np.array([codes_of(c.of_hand, cards, beyond) for c in classes])
-                listed.append(_Listed(rank[player], is_listed, codes[kind_of]))
+                lists.append(_Listed(rank[player], is_listed, codes[kind_of]))
         of_players = []
         for player in range(2):
-            sides = [own[player], others[1 - player]]
+            sides = [own_lists[player], other_lists[1 - player]]
             counts = [listed.per_level(int(levels.max())) for listed in sides]
             head = np.column_stack([levels, *(listed.count for listed in sides)])
             level_counts = np.stack(counts, axis=2).reshape(len(dealt), -1)
@@ -356,7 +359,7 @@ class Payoffs:
             int64 (boards,): number of ranks.
         """
         if not is_shown:
-            possible = np.logical_or(*(of_player.any(axis=1) for of_player in live))
+            possible = np.concatenate(live, axis=1).any(axis=1)
             return [np.zeros(of_player.shape, dtype=np.int64) for of_player in live], possible * 1
         rules = self.rules
         # Impossible hands are the strongest, so that the ranks of the others have no gaps.

@@ -359,9 +359,11 @@ class Spot(CardGame):
             "cards on the board": (len(self.board), len(changed.board)),
             "ranges": (self.n_players, changed.n_players),
         }
-        for what, (own, others) in counts.items():
-            if own != others:
-                raise ValueError(f"{self.game}: the betting is for {own} {what}, not {others}")
+        for what, (count, other_count) in counts.items():
+            if count != other_count:
+                raise ValueError(
+                    f"{self.game}: the betting is for {count} {what}, not {other_count}"
+                )
         return changed
 
     def rows(self) -> BettingRows | None:
