@@ -18,7 +18,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +112,8 @@ class Row:
     """Name of the game for :func:`tensorcfr.compile_game`."""
     options: Callable[[], Mapping[str, Any]] = dict
     """Its parameters."""
+    layout: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of :func:`tensorcfr.compile_game` for the layout."""
     histories: int | None = None
     """Number of histories that the page states."""
     published: tuple[Published, ...] = ()
@@ -224,11 +226,13 @@ ROWS: dict[str, Row] = {
         "turn, 12 hands each",
         "holdem",
         drawn("Td9d6hQc", 12, 131),
+        {"cut": 2},
         histories=434_278,
         published=(Published(0.397e-3, GPU_CFR), Published(11.893e-3, KIM)),
         tree=COUNTED.format(
             states="433,610", pairs="131", nodes="3,310", which=", without those of chance"
-        ),
+        )
+        + ". All boards lie side by side (`cut=2`)",
     ),
     "endgame_4": Row(
         "Libratus' endgame 4 (river)",
@@ -429,7 +433,7 @@ def measure(row: Row, threads: int, seconds: float) -> dict[str, Any]:
     """
     started, cpu = time.perf_counter(), time.process_time()
     options = row.options()
-    game = compile_game(row.source, **options)
+    game = compile_game(row.source, **options, **row.layout)
     compiled = time.perf_counter() - started
     compiled_cpu = time.process_time() - cpu
     algorithm = resolve_algorithm(None, game, "float32")

@@ -34,7 +34,7 @@ def chunks_error(game: CompiledGame, problem: str) -> ValueError:
     It is a CutError, which suggests ``cut=``, if the game could be compiled in chunks.
     """
     nodes = game.nodes
-    # Small card games have deals at which they could be cut, if they have two players.
+    # A card game whose boards lie side by side has deals at which it could be cut.
     has_deals = nodes is not None and nodes.has_chance and game.n_players == 2
     if game.layout != Layout.CHUNKS or (not game.chunks.n_chunks and has_deals):
         return CutError(problem, cut=True)

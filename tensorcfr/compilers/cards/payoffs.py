@@ -359,8 +359,9 @@ class Payoffs:
             int64 (boards,): number of ranks.
         """
         if not is_shown:
-            possible = np.concatenate(live, axis=1).any(axis=1)
-            return [np.zeros(of_player.shape, dtype=np.int64) for of_player in live], possible * 1
+            is_possible: np.ndarray = np.any(np.concatenate(live, axis=1), axis=1)
+            zeros = [np.zeros(of_player.shape, dtype=np.int64) for of_player in live]
+            return zeros, is_possible.astype(np.int64)
         rules = self.rules
         # Impossible hands are the strongest, so that the ranks of the others have no gaps.
         strength = [np.full(of_player.shape, DEAD) for of_player in live]
@@ -372,11 +373,11 @@ class Payoffs:
         together = np.concatenate(strength, axis=1)
         order = np.argsort(together, axis=1, kind="stable")
         ascending = np.take_along_axis(together, order, axis=1)
-        ranks = np.zeros_like(together)
-        ranks[:, 1:] = np.cumsum(np.diff(ascending, axis=1) != 0, axis=1)
-        levels = np.where(ascending == DEAD, -1, ranks).max(axis=1) + 1
-        of_hand = np.empty_like(ranks)
-        np.put_along_axis(of_hand, order, ranks, axis=1)
+        dense = np.zeros_like(together)
+        dense[:, 1:] = np.cumsum(np.diff(ascending, axis=1) != 0, axis=1)
+        levels = np.where(ascending == DEAD, -1, dense).max(axis=1) + 1
+        of_hand = np.empty_like(dense)
+        np.put_along_axis(of_hand, order, dense, axis=1)
         return np.split(of_hand, [len(rules.hands[0])], axis=1), levels
 
 

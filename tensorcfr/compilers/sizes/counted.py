@@ -51,10 +51,6 @@ MOST_ENTRIES = 1 << 22
 """Maximum number of entries of chunks behind the trunk of a card game, unless the caller chooses
 the cut.  On a flop with 46 million entries, chunks of turns above chunks of rivers save a fifth of
 the memory and a tenth of the time."""
-FEW_HANDS, SIDE_BY_SIDE = 32, 100_000
-"""Largest number of hands of a player, and number of sequences, below which all boards of a card
-game are laid out side by side, without chunks.  A turn with 6, 12, 24 and 48 hands then takes 0.45,
-0.57, 0.77 and 1.0 times as long.  Larger games need chunks to divide a pass among threads."""
 BYTES_OF_ENTRY = 12
 """Bytes per payoff of a pair of hands, for one player."""
 BYTES_OF_CHUNK = 600
@@ -197,10 +193,10 @@ def deal_to_cut_at(
     """Return the last deal after which chunks have at most :data:`MOST_ENTRIES` entries.
 
     If no deal has so few entries, return the first one; if no cards are dealt, return 0.  Games of
-    more than two players, and small games of few hands, have no chunks, so that the result is
-    beyond the last deal.  The arguments are those of :func:`size_of_cards`.
+    more than two players have no chunks, so that the result is beyond the last deal.  The arguments
+    are those of :func:`size_of_cards`.
     """
-    if rules.n_players > 2 or (betting.deals and _has_few_hands(rules, betting)):
+    if rules.n_players > 2:
         return len(betting.deals) + 1
     permutations = permutations_of(rules, name, symmetric=symmetric)
     moved = moved_hands(rules, permutations)
@@ -212,13 +208,6 @@ def deal_to_cut_at(
             break
         first -= 1
     return first
-
-
-def _has_few_hands(rules: CardGame, betting: BettingCounts) -> bool:
-    """Return whether a game is small and has few hands, so that the hands of all boards side by
-    side fill vectors better than the hands of one board in a chunk."""
-    few = max(map(len, rules.hands)) <= FEW_HANDS
-    return few and count_cards(rules, betting.table, betting.deals).sequences < SIDE_BY_SIDE
 
 
 def sequences_of_chunk(rules: CardGame) -> int:
