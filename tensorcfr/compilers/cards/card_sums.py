@@ -495,7 +495,7 @@ class KnownBettings(Generic[Betting]):
 
     def find(self, rules: CardGame) -> Betting | None:
         """Return the result for the betting of some rules, or None."""
-        return self._results.get(self._key(rules))
+        return None if rules.betting_key is None else self._results.get(self._key(rules))
 
     def keep(self, rules: CardGame, result: Betting, nodes: int) -> Betting:
         """Keep a result, unless the betting has no key or many nodes; return it."""
