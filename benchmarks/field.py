@@ -63,7 +63,7 @@ ROUND_SECONDS = 0.15
 GPU_CFR = "Li and Huang 2026, arXiv 2609.11923, table 3: GPU-CFR, NVIDIA A100"
 KIM = "the same table: Kim and Sandholm's program, NVIDIA A100"
 GPU_CFR_ENDGAME = "the same paper, table 7: GPU-CFR, NVIDIA A100"
-CUDA = "JulienDanh/cuda-poker-solver, docs/STATUS.md, 2026: NVIDIA RTX 4070"
+CUDA = "JulienDanh/cuda-poker-solver, its page on the status, 2026: NVIDIA RTX 4070"
 
 
 @dataclass(frozen=True)
