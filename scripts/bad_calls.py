@@ -217,6 +217,7 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "best_responses", analysis.best_responses, of_game
     river = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100}
     spot = tensorcfr.solve(tensorcfr.compile_game("holdem", **river), iters=1)
+    yield "CompiledGame.with_options", spot.game.with_options, {"memory_limit": "2GiB"}
     yield "hand_table", analysis.hand_table, {"solution": spot}
     prizes = {"payouts": (50, 30), "others": (100,)}
     hand = tensorcfr.solve(tensorcfr.compile_game("holdem", **river, **prizes), iters=1)

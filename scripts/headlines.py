@@ -9,6 +9,7 @@ Island hold'em (``scripts/large_games.py``), and a flop next to postflop-solver
 
 from __future__ import annotations
 
+from benchmarks import field
 from benchmarks._common import table
 
 from ._pages import FIGURES, RESULTS, ROOT, read_json, read_rows, write_parts
@@ -57,9 +58,22 @@ def preset() -> list[str]:
     ]
 
 
+def endgame() -> list[str]:
+    """An iteration of a public endgame, next to a published number."""
+    here = read_json(RESULTS / "field.json")["rows"]["endgame_4"]["one"]["cpu"]
+    there = field.ROWS["endgame_4"].published[0].seconds
+    return [
+        "[Libratus' endgame 4](docs/results/field.md), a river of 36 million histories, an "
+        "iteration, one core",
+        f"{here * 1e3:.2g} ms",
+        f"published, an A100: {there * 1e3:.3g} ms",
+    ]
+
+
 def headlines() -> str:
     """The table."""
-    return table(["", "tensorcfr", "another program"], [leduc(), rhode_island(), preset()])
+    rows = [leduc(), rhode_island(), preset(), endgame()]
+    return table(["", "tensorcfr", "another program"], rows)
 
 
 def main() -> None:

@@ -436,6 +436,23 @@ class CardGame(BaseRules):
         """Return the label of a hand: the labels of its cards, joined."""
         return "".join(str(self.cards[card]) for card in self.hands[player][hand])
 
+    @property
+    def betting_key(self) -> Hashable:
+        """Key of the betting, or None if there is none.
+
+        Games with equal keys have the same :meth:`root`, :meth:`node` and :meth:`next`, so that the
+        betting of many boards or ranges is read once.
+        """
+        return None
+
+    def with_options(self, **changes: Any) -> CardGame:
+        """Return the rules of the same betting with other ranges, another board or other payoffs.
+
+        Raises:
+            ValueError: The game has no such options, or an option changes the betting; names it.
+        """
+        raise ValueError(f"{self.name} has no options that leave its betting as it is")
+
     def rows(self) -> StateRows | None:
         """Return the betting as rows of numbers, which are counted faster; None if there are none.
 

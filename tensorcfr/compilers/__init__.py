@@ -83,7 +83,8 @@ def compile_game(
             * True: derive the cut from the cache sizes of this machine;
             * a number: cut after this many public steps (actions or public chance outcomes).
               Several numbers cut again below each cut.  In a card game, the number is the deal
-              after which chunks begin, and each later deal begins further chunks below these;
+              after which chunks begin, and each later deal begins further chunks below these.  A
+              number beyond the last deal makes no chunks, which is faster with few hands;
             * public labels: cut at the public nodes with these labels;
             * False: compile a flat game, which some algorithms and analyses need.
         teams: Players that share their payoffs: with ``((0, 2), (1, 3))``, players 0 and 2 form one

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from .._util.memory_budget import budget
+from .._util.memory_budget import budget, free_memory, no_garbage_collection
 from ..errors import MemoryLimitError
+from ..formats.game_sources import resolve_rules, resolve_spot
 from ..model.chunked_game import ChunkedGame
 from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
@@ -13,7 +17,7 @@ from ..rules import CardGame, PublicTreeGame, Rules
 from . import flat_compiler, history_reader, public_tree_reader
 from .cards import card_compiler
 from .cards.flat_cards import HandByHand, check_memory
-from .compilation import AUTO, Compilation
+from .compilation import AUTO, Compilation, CutLike
 from .cut import cut_compiler
 from .sizes.sizing import Watch
 
@@ -29,9 +33,13 @@ def compile_rules(rules: Rules, compilation: Compilation) -> CompiledGame:
     """
     name, memory, cut = compilation.name, compilation.memory, compilation.cut
     if isinstance(rules, CardGame):
+        options = (compilation.symmetry, cut, compilation.limit, compilation.source is not None)
+        recompile = partial(_with_options, rules, options)
         if cut is False:
-            return lay_out_flat(rules, name, memory.limit)
-        return compile_cards(rules, compilation)
+            return replace(lay_out_flat(rules, name, memory.limit), recompile=recompile)
+        game = compile_cards(rules, compilation)
+        game.recompile = recompile
+        return game
     memory.watch = watch = Watch(rules, compilation)
     if not isinstance(rules, PublicTreeGame):
         if cut is not False and cut != AUTO:
@@ -47,6 +55,29 @@ def compile_rules(rules: Rules, compilation: Compilation) -> CompiledGame:
         return flat_compiler.lay_out(rules, read, compilation)
     again = partial(lay_out_flat, rules, name, memory.limit, symmetry=compilation.symmetry)
     return cut_compiler.lay_out(rules, read, compilation, again)
+
+
+def _with_options(
+    rules: CardGame,
+    options: tuple[bool, CutLike, int | None, bool],
+    memory_limit: int | None,
+    changes: Mapping[str, Any],
+) -> CompiledGame:
+    """Compile a card game with other options of its rules.
+
+    Args:
+        rules: The rules.
+        options: How the game was compiled: symmetry, cut, limit, and whether by its text.
+        memory_limit: Memory limit in bytes; None for the free memory.
+        changes: The other options.
+    """
+    changed: Any = rules.with_options(**changes)
+    symmetry, cut, limit, has_text = options
+    named = resolve_spot(changed) if has_text else resolve_rules(changed)
+    allowed = free_memory() if memory_limit is None else memory_limit
+    with budget(f"compiling {named.name}", allowed) as memory, no_garbage_collection():
+        compilation = Compilation(named.name, memory, symmetry, cut, named.source, limit)
+        return compile_rules(changed, compilation)
 
 
 def compile_cards(rules: CardGame, compilation: Compilation) -> ChunkedGame:

@@ -156,10 +156,15 @@ def _find_text(source: str | Path) -> ResolvedRules:
             "programs (.json, .phh, .phhs) are read by read_spot_options and 'tensorcfr spot'"
         )
     rules = read(source)
-    text = str(source)
     if isinstance(rules, Spot):
-        # A spot is a built-in game with parameters, so its text works without the file.
-        text = _built_in_name(rules.game, rules.options)
+        return resolve_spot(rules)
+    text = str(source)
+    return ResolvedRules(_short(text, rules), rules, text)
+
+
+def resolve_spot(rules: Spot) -> ResolvedRules:
+    """Return a spot as a built-in game with parameters, whose text works without a file."""
+    text = _built_in_name(rules.game, rules.options)
     return ResolvedRules(_short(text, rules), rules, text)
 
 

@@ -24,7 +24,7 @@ Rules:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -194,6 +194,11 @@ class Tournament(CardGame):
             win, tie, lose = map(self.utilities, node[:3])
             return Runout(win, tie, lose, node.cards)
         return node
+
+    @property
+    def betting_key(self) -> Hashable:
+        """None: the utilities are a function, which has no key."""
+        return None
 
     def rows(self) -> StateRows | None:
         """Return the betting as rows, which has no utilities."""

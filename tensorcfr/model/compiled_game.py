@@ -9,12 +9,13 @@ and chunks.  A game in chunks is converted to a flat game only on request.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._util.argument_checks import Limit, checked
 from .._util.renamed import renamed_attributes
 from .chunked_form import ChunkedForm
 from .infoset_rows import InfosetRows, Located
@@ -101,6 +102,8 @@ class CompiledGame(PayingGame, ABC):
     recipe: Recipe | None = None
     """Arguments with which a game in chunks is compiled again; None for other games, whose arrays
     are saved in files."""
+    recompile: Callable[..., CompiledGame] | None = None
+    """Function that compiles the same rules with other options; see :meth:`with_options`."""
     merges_hands: bool = False
     """True if hands or outcomes that the payoffs cannot tell apart are one in the arrays of
     policies."""
@@ -168,6 +171,37 @@ class CompiledGame(PayingGame, ABC):
         Raises:
             MemoryLimitError: It would take more; raised before it is made, with both figures.
         """
+
+    @checked()
+    def with_options(self, *, memory_limit: Limit = None, **changes: Any) -> CompiledGame:
+        """Return a spot with other ranges, board or payoffs, compiled in the same way.
+
+        The result equals the game that :func:`tensorcfr.compile_game` makes of the changed spot, in
+        less time, because the betting is not read again.
+
+        >>> from tensorcfr import compile_game
+        >>> spot = {"board": "QsJh2h8d3c", "pot": 200, "stacks": 900, "bets": "50%"}
+        >>> game = compile_game("holdem", ranges=("QQ+", "JJ+"), **spot)
+        >>> game.with_options(ranges=("88+", "99+"), board="QsJh2h8d9c").name
+        'holdem QsJh2h8d9c'
+
+        Args:
+            memory_limit: As for :func:`tensorcfr.compile_game`.
+            changes: Arguments of the spot, such as ``ranges``, ``board``, ``dead``, ``folded``,
+                ``rake`` and ``rake_cap``.
+
+        Raises:
+            ValueError: This is not a spot from :func:`tensorcfr.compile_game`; an argument changes
+                the betting, such as ``bets`` or a board of another street; or an argument is wrong.
+            TypeError: There is no such argument, or it has a wrong type.
+            MemoryLimitError: The game needs more than ``memory_limit``.
+        """
+        if self.recompile is None:
+            raise ValueError(
+                f"{self.name} cannot be compiled with other options: only spots of hold'em and "
+                "similar games can, and neither parts of them nor abstractions"
+            )
+        return self.recompile(memory_limit, changes)
 
     def chunked_form(self, *, merged: bool) -> ChunkedForm:
         """Return the game in the form that solvers pass over.

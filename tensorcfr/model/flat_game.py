@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -80,6 +80,8 @@ class FlatGame(FlatViews, CompiledGame):
     """Infosets that share strategies; see :attr:`CompiledGame.strategy_class`."""
     unit: float = 1.0
     """Unit of the payoffs in the arrays; see :attr:`CompiledGame.unit`."""
+    recompile: Callable[..., CompiledGame] | None = None
+    """Function that compiles the same rules with other options."""
 
     @property
     def layout(self) -> Layout:

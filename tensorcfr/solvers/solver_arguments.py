@@ -33,7 +33,10 @@ def chunks_error(game: CompiledGame, problem: str) -> ValueError:
 
     It is a CutError, which suggests ``cut=``, if the game could be compiled in chunks.
     """
-    if game.layout != Layout.CHUNKS:
+    nodes = game.nodes
+    # A card game whose boards lie side by side has deals at which it could be cut.
+    has_deals = nodes is not None and nodes.has_chance and game.n_players == 2
+    if game.layout != Layout.CHUNKS or (not game.chunks.n_chunks and has_deals):
         return CutError(problem, cut=True)
     return ValueError(
         problem if game.chunks.n_chunks else f"{problem}, and {game.name} has nothing to cut"

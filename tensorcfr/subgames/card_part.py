@@ -5,7 +5,7 @@ No array over pairs of hands is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,6 +129,12 @@ class CardPart(Derived, CardGame):
     def name(self) -> str:
         """Name of the whole game, and the line."""
         return f"{self.rules.name} after {' '.join(self.line.steps) or 'nothing'}"
+
+    @property
+    def betting_key(self) -> Hashable:
+        """Key of the whole game's betting, with the line's state and the changes of payoffs."""
+        whole = self.rules.betting_key
+        return whole and (whole, self.line.state, self.scale, self.charged)
 
     def root(self) -> Any:
         """Return the state that the line leads to."""

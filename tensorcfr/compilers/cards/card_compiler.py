@@ -71,10 +71,10 @@ def lay_out(
         cut = deal_to_cut_at(rules, name, counted, symmetric=symmetric)
     elif cut is True:
         cut = len(deals)
-    elif isinstance(cut, bool) or not isinstance(cut, int) or not 1 <= cut <= len(deals):
+    elif isinstance(cut, bool) or not isinstance(cut, int) or not 1 <= cut <= len(deals) + 1:
         raise ValueError(
             f"{name} is cut where cards are dealt: cut must be the number of a deal, 1 to "
-            f"{len(deals)}, not {cut!r}"
+            f"{len(deals)}, or {len(deals) + 1} for no chunks, not {cut!r}"
         )
     size = size_of_cards(rules, name, symmetric=symmetric, cut=cut, betting=counted)
     compilation.memory.reserve(int(size.bytes_compiling))
@@ -84,7 +84,8 @@ def lay_out(
     if compilation.bucketed is not None:
         symmetry = compilation.bucketed(boards, symmetry)
     limit = sequences_of_chunk(rules) if compilation.limit is None else compilation.limit
-    where = True if cut >= len(deals) else cut  # Files of games that are cut once store True.
+    # Files of games that are cut once store True.
+    where = True if is_many or cut == len(deals) else cut
     recipe = Recipe(compilation.source, where, limit, symmetry=symmetric)
     counts = count_cards(rules, counted.table, deals)
     compiler = _Compiler(rules, name, betting, boards, symmetry, counts, lay_out_flat, recipe, cut)
@@ -105,7 +106,8 @@ class _Compiler:
     """Function that compiles the flat game under a memory limit."""
     recipe: Recipe
     first: int
-    """Deal after which chunks begin; 0 if no cards are dealt."""
+    """Deal after which chunks begin; 0 if no cards are dealt, and more than all deals if there are
+    no chunks."""
 
     def __post_init__(self) -> None:
         self.hands = tuple(map(len, self.rules.hands))
@@ -124,7 +126,7 @@ class _Compiler:
         )
         if self.rules.n_players > 2:
             return self._whole(ThreeHandPayoffs(*arguments), everywhere)
-        self.payoffs = Payoffs(*arguments)
+        self.payoffs = Payoffs(*arguments, is_whole=self.streets.start > betting.rounds > 0)
         groups = {r: self._groups(r) for r in self.streets}
         before = self.streets.start
         in_trunk = betting.round < before

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from itertools import accumulate, combinations
 from math import comb, prod
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..._util.memory_budget import require, reserve
 from ...errors import GameError
+from ...model.arrays import frozen_arrays
 from ...model.card_structure import (
     DEAL,
     DECISION,
@@ -483,12 +484,53 @@ def without(hands: np.ndarray, cards: np.ndarray) -> np.ndarray:
     return np.logical_not(np.any(np.isin(hands, cards), axis=1))
 
 
+Betting = TypeVar("Betting")
+
+
+class KnownBettings(Generic[Betting]):
+    """Results for the bettings that were read last, for games with the same betting."""
+
+    def __init__(self) -> None:
+        self._results: dict[Hashable, Betting] = {}
+
+    def find(self, rules: CardGame) -> Betting | None:
+        """Return the result for the betting of some rules, or None."""
+        return None if rules.betting_key is None else self._results.get(self._key(rules))
+
+    def keep(self, rules: CardGame, result: Betting, nodes: int) -> Betting:
+        """Keep a result, unless the betting has no key or many nodes; return it."""
+        if rules.betting_key is not None and nodes <= NODES_KEPT:
+            self._results[self._key(rules)] = result
+            if len(self._results) > BETTINGS_KEPT:
+                self._results.pop(next(iter(self._results)), None)
+        return result
+
+    def _key(self, rules: CardGame) -> Hashable:
+        # Numbers of cards and chosen boards decide whether a deal is possible.
+        boards = rules.boards and tuple(rules.boards)
+        return rules.betting_key, len(rules.free), held_cards(rules), boards
+
+
+BETTINGS_KEPT, NODES_KEPT = 8, 1 << 14
+"""Number of bettings that are kept, and largest number of public nodes of each."""
+_TREES = KnownBettings[BettingTree]()
+
+
 def unfold(rules: CardGame, name: str) -> BettingTree:
     """Unfold the betting into a tree, breadth first.
 
     Raises:
         GameError: The rules break their contract.
     """
+    known = _TREES.find(rules)
+    if known is None:
+        betting = frozen_arrays(_unfold(rules, name))
+        known = _TREES.keep(rules, betting, betting.n_nodes)
+    return known
+
+
+def _unfold(rules: CardGame, name: str) -> BettingTree:
+    """Unfold a betting that is not known; see :func:`unfold`."""
     states: list[Any] = [rules.root()]
     parent, step, rounds, deals = [-1], [""], [0], list[int]()
     kind, player, first_child, children = [], [], [], []

@@ -20,8 +20,13 @@ from ...payoff import PayoffCards, PayoffEntries, PayoffSubsets
 from ...payoff import card_payoffs as cards_part
 from ...payoff.card_payoffs import LANES, WIDE_FROM, codes_of
 from ...rules import CardGame
-from .card_sums import Dealing, same_hands, shares_of_runouts, without
+from .card_sums import Dealing, same_hands, shares_of_runouts
 from .form import CardForm, Last
+
+AT_ONCE = 1 << 16
+"""Number of hands, over some boards, whose strengths are sorted at a time."""
+DEAD = np.iinfo(np.int64).max
+"""Strength of hands that a board makes impossible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,7 @@ class Payoffs:
         boards: The boards of each round.
         symmetry: The solved boards, and the classes of hands on them.
         last: Each player's last action before every node.
+        is_whole: True if cards are dealt and one form has all boards.
     """
 
     def __init__(
@@ -54,6 +60,8 @@ class Payoffs:
         boards: tuple[RoundBoards, ...],
         symmetry: Symmetry,
         last: list[list[Last]],
+        *,
+        is_whole: bool = False,
     ) -> None:
         self.rules, self.betting, self.boards, self.last = rules, betting, boards, last
         self.symmetry = symmetry
@@ -67,6 +75,13 @@ class Payoffs:
         """float64 (solved boards,) for each round: number of boards that each solved board
         represents, times their weight."""
         self.same = same_hands(rules)
+        is_held = np.ones(len(rules.cards), dtype=bool)
+        if is_whole:
+            # Sums are kept for cards in hands only.  With few hands, most of the work is to clear
+            # the sums of the other cards.  (Digests in files of other games count all cards.)
+            is_held = np.isin(np.arange(len(rules.cards)), np.concatenate(rules.hands))
+        self.card_number, self.n_cards = np.cumsum(is_held) - 1, int(is_held.sum())
+        """Number of each card in hand lists, int64 (cards,), and how many numbers there are."""
         self.kind = PayoffSubsets if rules.hands[0].shape[1] >= WIDE_FROM else PayoffCards
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
         self.shows = [r in shows for r in range(betting.rounds + 1)]
@@ -128,7 +143,7 @@ class Payoffs:
             on_boards = [(kind, self.rules.board) for kind in kinds]
         classes, weights, same = self._classes(on_boards)
         return self.kind(
-            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards)]),
+            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), self.n_cards]),
             lanes=classes,
             weight=weights,
             same=same,
@@ -269,51 +284,128 @@ class Payoffs:
         return groups
 
     def hand_lists(self, r: int) -> Iterator[list[np.ndarray]]:
-        """Yield the ``walk`` arrays of both players for every solved board of a round."""
+        """Yield the hand lists of both players for every solved board of a round."""
         boards = self.symmetry.rounds[r]
-        for board, kind in zip(boards.board, boards.classes, strict=True):
-            yield self._hand_lists_on(self.boards[r].cards[board], r, int(kind))
+        at_once = max(1, AT_ONCE // sum(map(len, self.rules.hands)))
+        for begin in range(0, len(boards.board), at_once):
+            some = slice(begin, begin + at_once)
+            dealt = self.boards[r].cards[boards.board[some]]
+            yield from map(
+                list, zip(*self._hand_lists_on(dealt, r, boards.classes[some]), strict=True)
+            )
 
-    def _hand_lists_on(self, dealt: np.ndarray, r: int, kind: int) -> list[np.ndarray]:
-        rules = self.rules
-        board = (*rules.board, *dealt.tolist())
-        own_codes, other_codes, levels = [], [], []
-        own_first = []
-        for player in range(2):
-            live = np.flatnonzero(without(rules.hands[player], dealt))
-            strength = np.zeros(len(live), dtype=np.int64)
-            if self.shows[r] and len(live):
-                strength = np.asarray(rules.strength(board, rules.hands[player][live]))
-            order = np.argsort(strength, kind="stable")
-            hand = live[order]
-            classes = self.symmetry.classes[kind][player]
-            cards = rules.hands[player][hand]
-            of_hand, none = classes.of_hand[hand], len(rules.cards)
+    def _hand_lists_on(
+        self, dealt: np.ndarray, r: int, kinds: np.ndarray
+    ) -> list[list[np.ndarray]]:
+        """Return the hand lists on some boards, for each player.
+
+        Args:
+            dealt: int64 (boards, cards): the cards that are dealt on each board.
+            r: The round.
+            kinds: int64 (boards,): the classes of hands on each board.
+        """
+        rules, none = self.rules, self.n_cards
+        is_dealt = np.zeros((len(dealt), len(rules.cards)), dtype=bool)
+        np.put_along_axis(is_dealt, dealt, True, axis=1)
+        live = [np.all(~is_dealt[:, hands], axis=2) for hands in rules.hands]
+        rank, levels = self._ranks(dealt, live, is_shown=self.shows[r])
+        distinct, kind_of = np.unique(kinds, return_inverse=True)
+        own_lists, other_lists = list[_Listed](), list[_Listed]()
+        for player, hands in enumerate(rules.hands):
+            classes = [self.symmetry.classes[kind][player] for kind in distinct.tolist()]
             # Only the first hand of each class computes a payoff, because all hands of a class have
             # the same.
-            is_first = classes.first[of_hand] == hand
-            own_codes.append(codes_of(of_hand, cards, none)[is_first])
+            is_first = np.array([c.first[c.of_hand] for c in classes]) == np.arange(len(hands))
+            is_own = live[player] & is_first[kind_of]
             # The missing card of a short hand gets different numbers for both players, so it never
             # matches.
-            other_codes.append(codes_of(of_hand, cards, none + 1))
-            levels.append(strength[order])
-            own_first.append(is_first)
-        # Only the order of strengths matters, so number the distinct strengths of both players
-        # together.
-        _, rank = np.unique(np.concatenate(levels), return_inverse=True)
-        count = int(rank.max()) + 1 if len(rank) else 0
-        ranks = np.split(rank, [len(levels[0])])
-        hand_lists = []
+            for lists, is_listed, beyond in (
+                (own_lists, is_own, none),
+                (other_lists, live[player], none + 1),
+            ):
+                cards = self.card_number[hands]
+                codes = np.array([codes_of(c.of_hand, cards, beyond) for c in classes])
+                lists.append(_Listed(rank[player], is_listed, codes[kind_of]))
+        of_players = []
         for player in range(2):
-            opponent = 1 - player
-            head = np.array([count, len(own_codes[player]), len(other_codes[opponent])])
-            pairs = [
-                np.bincount(ranks[player][own_first[player]], minlength=count),
-                np.bincount(ranks[opponent], minlength=count),
+            sides = [own_lists[player], other_lists[1 - player]]
+            counts = [listed.per_level(int(levels.max())) for listed in sides]
+            head = np.column_stack([levels, *(listed.count for listed in sides)])
+            level_counts = np.stack(counts, axis=2).reshape(len(dealt), -1)
+            columns = [head, level_counts, *(listed.codes for listed in sides)]
+            used = [np.full(len(dealt), 3), 2 * levels, *(listed.used for listed in sides)]
+            is_used = [
+                np.arange(c.shape[1]) < n[:, None] for c, n in zip(columns, used, strict=True)
             ]
-            parts = [head, np.stack(pairs, axis=1), own_codes[player], other_codes[opponent]]
-            hand_lists.append(np.concatenate([part.ravel() for part in parts]).astype(np.uint32))
-        return hand_lists
+            flat = np.concatenate(columns, axis=1)[np.concatenate(is_used, axis=1)]
+            of_players.append(np.split(flat.astype(np.uint32), np.cumsum(sum(used))[:-1]))
+        return of_players
+
+    def _ranks(
+        self, dealt: np.ndarray, live: list[np.ndarray], *, is_shown: bool
+    ) -> tuple[list[np.ndarray], np.ndarray]:
+        """Rank the hands of both players by strength on some boards.
+
+        Only the order of strengths matters, so the distinct strengths of both players are numbered
+        together.
+
+        Args:
+            dealt: int64 (boards, cards): the cards that are dealt on each board.
+            live: bool (boards, hands) for each player: whether a hand is possible.
+            is_shown: Whether hands are compared; otherwise all of them have rank 0.
+
+        Returns:
+            int64 (boards, hands) for each player: the rank of each possible hand, from the weakest;
+            int64 (boards,): number of ranks.
+        """
+        if not is_shown:
+            is_possible: np.ndarray = np.any(np.concatenate(live, axis=1), axis=1)
+            zeros = [np.zeros(of_player.shape, dtype=np.int64) for of_player in live]
+            return zeros, is_possible.astype(np.int64)
+        rules = self.rules
+        # Impossible hands are the strongest, so that the ranks of the others have no gaps.
+        strength = [np.full(of_player.shape, DEAD) for of_player in live]
+        for b, cards in enumerate(dealt.tolist()):
+            board = (*rules.board, *cards)
+            for of_player, hands, is_live in zip(strength, rules.hands, live, strict=True):
+                if is_live[b].any():
+                    of_player[b, is_live[b]] = rules.strength(board, hands[is_live[b]])
+        together = np.concatenate(strength, axis=1)
+        order = np.argsort(together, axis=1, kind="stable")
+        ascending = np.take_along_axis(together, order, axis=1)
+        dense = np.zeros_like(together)
+        dense[:, 1:] = np.cumsum(np.diff(ascending, axis=1) != 0, axis=1)
+        levels = np.where(ascending == DEAD, -1, dense).max(axis=1) + 1
+        of_hand = np.empty_like(dense)
+        np.put_along_axis(of_hand, order, dense, axis=1)
+        return np.split(of_hand, [len(rules.hands[0])], axis=1), levels
+
+
+class _Listed:
+    """Some hands of a player on several boards, weakest first.
+
+    Args:
+        rank: int64 (boards, hands): rank of each hand.
+        is_listed: bool (boards, hands): whether each hand is listed.
+        codes: int64 (boards, hands, numbers): code of each hand.
+    """
+
+    def __init__(self, rank: np.ndarray, is_listed: np.ndarray, codes: np.ndarray) -> None:
+        self._rank, self._is_listed = rank, is_listed
+        self.count = is_listed.sum(axis=1)
+        """int64 (boards,): number of listed hands."""
+        self.used = codes.shape[2] * self.count
+        """int64 (boards,): how many of :attr:`codes` belong to listed hands."""
+        order = np.argsort(np.where(is_listed, rank, DEAD), axis=1, kind="stable")
+        self.codes = np.take_along_axis(codes, order[:, :, None], axis=1).reshape(len(codes), -1)
+        """int64 (boards, hands * numbers): codes of the listed hands by rank, then the others."""
+
+    def per_level(self, levels: int) -> np.ndarray:
+        """Count the listed hands of each rank, int64 (boards, levels)."""
+        board, hand = np.nonzero(self._is_listed)
+        cells = board * levels + self._rank[board, hand]
+        counts = np.bincount(cells, minlength=len(self.count) * levels)
+        return counts.reshape(-1, levels)
 
 
 def _by_classes(pairs: np.ndarray, class_pair: tuple[HandClasses, ...]) -> np.ndarray:

@@ -22,6 +22,7 @@ from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout
 from .. import public_tree_reader
 from ..cards.card_sums import (
     HandSets,
+    KnownBettings,
     Weighted,
     opponent_weight,
     runouts,
@@ -254,6 +255,9 @@ class BettingCounts(NamedTuple):
     larger."""
 
 
+_COUNTS = KnownBettings[BettingCounts]()
+
+
 def count_betting(
     rules: CardGame, name: str, *, is_compiled: bool = False, seconds: float = inf
 ) -> BettingCounts:
@@ -274,6 +278,8 @@ def count_betting(
             :data:`LONGEST_ROUND` actions between two deals.
         MemoryLimitError: Counting, or the public nodes, would take more than the budget.
     """
+    if (known := _COUNTS.find(rules)) is not None:
+        return known
     counted = _Counted(rules, name, is_compiled, time.thread_time() + seconds)
     try:
         is_whole = counted.run()
@@ -281,7 +287,9 @@ def count_betting(
         if is_compiled:
             raise
         is_whole = False
-    return BettingCounts(np.array(counted.table), tuple(counted.deals), is_whole)
+    table = np.array(counted.table)
+    counts = BettingCounts(table, tuple(counted.deals), is_whole)
+    return _COUNTS.keep(rules, counts, table[:, 0].sum()) if is_whole else counts
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -29,6 +30,16 @@ EVERY = ("random", "any")
 PIOSOLVER_ORDER = np.lexsort((HANDS[:, 1], HANDS[:, 0]))
 """int64 (1326,): rows of :data:`~tensorcfr.games.poker.deck.HANDS` in PioSOLVER's order,
 ``2d2c 2h2c 2h2d ...``: by the higher card, then the lower one."""
+POSTFLOP_SOLVER_ORDER = np.lexsort(HANDS.T)
+"""int64 (1326,): rows in postflop-solver's order, ``2c2d 2c2h 2c2s ...``: by the lower card, then
+the higher one."""
+_GROUPS = np.unique(
+    [100 * (high // 4) + 2 * (low // 4) + (high % 4 == low % 4) for high, low in HANDS.tolist()],
+    return_index=True,
+    return_inverse=True,
+)
+FIRST_OF_GROUP = _GROUPS[1][_GROUPS[2]]
+"""int64 (1326,): for each hand, the first hand of its group, such as ``AKs``."""
 BY_EQUITY = (
     "AA KK QQ JJ TT 99 88 AKs 77 AQs AJs AKo ATs AQo AJo KQs 66 A9s ATo KJs A8s KTs KQo A7s A9o "
     "KJo 55 QJs K9s A5s A6s A8o KTo QTs A4s A7o K8s A3s QJo K9o A5o A6o Q9s K7s JTs A2s QTo 44 "
@@ -96,6 +107,8 @@ def read_range(
     numbers = _numbers(text, what)
     if numbers is not None:
         return numbers if deck is None else np.where(deck, numbers, 0.0)
+    if deck is None and (listed := _listed_hands(text)) is not None:
+        return listed
     return weights_of(
         text,
         what,
@@ -134,7 +147,7 @@ def _listed(words: Sequence[str], what: str) -> np.ndarray | None:
     if len(words) <= len(BY_EQUITY.split()):
         return None
     try:
-        listed = np.array([float(word) for word in words])
+        listed = np.array(words, dtype=np.float64)
     except ValueError:
         return None
     if len(listed) != len(HANDS):
@@ -143,6 +156,38 @@ def _listed(words: Sequence[str], what: str) -> np.ndarray | None:
         wrong = words[int(np.argmin((listed >= 0.0) & (listed <= 1.0)))]
         raise ValueError(f"{what}: a weight must be from 0 to 1, not {brief(wrong)}")
     return listed
+
+
+def _listed_hands(text: str) -> np.ndarray | None:
+    """Read a range of single hands and plain groups, ``"AA,AKs:0.5,AsKd:0.25"``.
+
+    :func:`range_text` writes such ranges, with up to 1,326 hands, which this function reads ten
+    times as fast as :func:`weights_of`.
+
+    Returns:
+        float64 (1326,); None for all other texts, and for wrong ones.
+    """
+    weights, known = np.zeros(len(HANDS)), _plain_groups()
+    for part in text.split(",") if isinstance(text, str) else ():
+        group, colon, number = part.partition(":")
+        hands = known.get(group)
+        try:
+            weight = float(number) if colon else 1.0
+        except ValueError:
+            return None
+        if hands is None or not 0.0 <= weight <= 1.0:
+            return None
+        weights[hands] = weight
+    return weights
+
+
+@cache
+def _plain_groups() -> dict[str, int | list[int]]:
+    """Return the hands of each group of :data:`BY_EQUITY`, and of each single hand."""
+    groups: dict[str, int | list[int]] = {
+        label: [*_combos(*_ranks(label, label))] for label in BY_EQUITY.split()
+    }
+    return groups | {hand_label(hand): number for number, hand in enumerate(HANDS)}
 
 
 def range_text(weights: np.ndarray) -> str:
@@ -171,19 +216,16 @@ def range_text(weights: np.ndarray) -> str:
 
 def _numbers(text: str, what: str) -> np.ndarray | None:
     """Read a range that lists a weight for every hand; return None for other texts."""
-    words = re.split(r"[\s,;]+", text.strip()) if isinstance(text, str) else []
+    words = text.replace(",", " ").replace(";", " ").split() if isinstance(text, str) else []
     listed = _listed(words, what)
     if listed is None:
         return None
-    high, low = HANDS.T
-    # A number for each group of hands: ranks and suitedness.  An order is possible if it gives
-    # each group a single weight.
-    group = 100 * (high // 4) + 2 * (low // 4) + (high % 4 == low % 4)
     candidates = []
-    for order in (PIOSOLVER_ORDER, np.lexsort((high, low))):
+    for order in (PIOSOLVER_ORDER, POSTFLOP_SOLVER_ORDER):
         weights = np.zeros(len(HANDS))
         weights[order] = listed
-        if len(set(zip(group, weights, strict=True))) == len(set(group)):
+        # An order is possible if it gives each group a single weight.
+        if (weights == weights[FIRST_OF_GROUP]).all():
             candidates.append(weights)
     if not candidates or not (candidates[0] == candidates[-1]).all():
         raise ValueError(

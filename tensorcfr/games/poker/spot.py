@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -29,6 +29,13 @@ THREE_PLAYERS = ("first", "middle", "last")
 """Names of three players, in the order in which they act on every street."""
 LONGEST = 30_000
 """Largest number of characters in a range or in sizes; a range may be 1,326 numbers."""
+
+
+BETTING = (
+    *("pot", "stacks", "chip", "bets", "raises", "donk", "add", "remove"),
+    *("add_allin", "force_allin", "merging"),
+)
+"""Arguments of a spot that its betting depends on, in addition to the street."""
 
 
 @dataclass(frozen=True)
@@ -320,11 +327,50 @@ class Spot(CardGame):
         """Return the state after an action, or after a card is dealt (None)."""
         return self.betting.next(state, betting.DEAL if action is None else action)
 
+    @property
+    def _has_own_betting(self) -> bool:
+        """True if a subclass overrides the betting or the payoffs."""
+        kind = type(self)
+        return (kind.root, kind.node, kind.next) != (Spot.root, Spot.node, Spot.next)
+
+    @property
+    def betting_key(self) -> Hashable:
+        """Sizes and rake, which determine the betting; None if a subclass overrides the rules."""
+        rake = (self.rake, self.rake_cap)
+        return None if self._has_own_betting else (type(self.betting), self.betting, rake)
+
+    def with_options(self, **changes: Any) -> Spot:
+        """Return the spot with other ranges, another board of the same street or other payoffs.
+
+        Args:
+            changes: Arguments of the spot.
+
+        Raises:
+            ValueError: An argument changes the betting, or is wrong; names it.
+            TypeError: There is no such argument, or it has a wrong type.
+        """
+        for name in changes:
+            if name in BETTING:
+                raise ValueError(
+                    f"{self.game}: {name} changes the betting: compile that spot by itself"
+                )
+        changed = type(self)(**(self.options | changes))
+        counts = {
+            "cards on the board": (len(self.board), len(changed.board)),
+            "ranges": (self.n_players, changed.n_players),
+        }
+        for what, (count, other_count) in counts.items():
+            if count != other_count:
+                raise ValueError(
+                    f"{self.game}: the betting is for {count} {what}, not {other_count}"
+                )
+        return changed
+
     def rows(self) -> BettingRows | None:
         """Return the betting as rows; None if a subclass overrides the rules."""
-        kind = type(self)
-        is_same = (kind.root, kind.node, kind.next) == (Spot.root, Spot.node, Spot.next)
-        return BettingRows(self.betting) if is_same and self.n_players == 2 else None
+        if self._has_own_betting or self.n_players > 2:
+            return None
+        return BettingRows(self.betting)
 
     def symmetries(self) -> np.ndarray:
         """Return the permutations of the suits, int64 (permutations, cards).
