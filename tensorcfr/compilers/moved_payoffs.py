@@ -28,6 +28,7 @@ from .._util.limits import PAYOFF_ROUNDING
 from .._util.memory_budget import reserve
 from ..model.arrays import CHANCE, HistoryTree, SequenceForm
 from ..model.flat_game import Merged
+from ..payoff import count_entries
 from ..payoff.entries import entries_of_players
 from .form_of_histories import lay_out
 
@@ -59,7 +60,8 @@ def simplify(form: SequenceForm, tree: HistoryTree) -> Merged | None:
         if at_root:
             entries = _joined(entries, (form.player_sequences[:-1, None], np.array([at_root])))
         moved.append(_move(form, player, entries))
-    if sum(len(payoff) for _, payoff in moved) >= sum(part.value.size for part in form.operator):
+    before = sum(count_entries(form, player) for player in range(form.n_players))
+    if sum(len(payoff) for _, payoff in moved) >= before:
         return None
     return _lay_out(form, moved)
 
@@ -265,8 +267,8 @@ def _padded(entries: Entries, player: int, bounds: np.ndarray) -> Entries:
     free = ~np.isin(padded * high + column, rows * high + columns)
     # Of the free columns of a row, take the first ones.
     rank = np.cumsum(free)
-    rank -= np.repeat((rank - free)[np.cumsum(width) - width], width)
-    free &= rank <= missing[padded]
+    before = (rank - free)[np.cumsum(width) - width]
+    free &= rank - np.repeat(before, width) <= missing[padded]
     added = np.empty((2, np.count_nonzero(free)), dtype=np.int64)
     added[player], added[1 - player] = padded[free] + bounds[player], column[free]
     return _joined(entries, (added, np.zeros(added.shape[1])))

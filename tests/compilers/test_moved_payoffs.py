@@ -7,7 +7,6 @@ best responses after some iterations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from hypothesis import strategies as st
 from support.properties import examples
 from support.random_games import games
 from tensorcfr import Chance, CompiledGame, Decision, Game, Solver, Terminal, compile_game, solve
-from tensorcfr.invariants import check
 from tensorcfr.model.arrays import SequenceForm
 from tensorcfr.payoff import PayoffEntries
 from tensorcfr.solvers.warm_start import warm_state
@@ -204,17 +202,3 @@ def test_warm_starts_are_those_of_the_whole_form() -> None:
     for solver in started:
         solver.iterate(10)
     assert_close(*(solver.average_probabilities() for solver in started))
-
-
-def test_regrets_are_checked() -> None:
-    """An invariant refuses a form whose payoffs differ."""
-    game = compile_game("goofspiel(cards=4)")
-    form = small_form(game)
-    part = form.operator[0]
-    assert isinstance(part, PayoffEntries)
-    value = part.value.copy()
-    value[np.flatnonzero(value)[3]] *= 1.001
-    wrong = form._replace(operator=(part._replace(value=value),))
-    assert game.merged is not None
-    with pytest.raises(ValueError, match=r"^M7 \(regrets are kept\): the regrets of sequence"):
-        check(replace(game, merged=replace(game.merged, form=wrong)))
