@@ -267,7 +267,7 @@ def _padded(entries: Entries, player: int, bounds: np.ndarray) -> Entries:
     free = ~np.isin(padded * high + column, rows * high + columns)
     # Of the free columns of a row, take the first ones.
     rank = np.cumsum(free)
-    before = (rank - free)[np.cumsum(width) - width]
+    before: np.ndarray = (rank - free)[np.cumsum(width) - width]
     free &= rank - np.repeat(before, width) <= missing[padded]
     added = np.empty((2, np.count_nonzero(free)), dtype=np.int64)
     added[player], added[1 - player] = padded[free] + bounds[player], column[free]

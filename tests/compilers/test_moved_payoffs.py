@@ -169,7 +169,11 @@ MARKS = {"goofspiel(cards=4)": (1, 2, 10)}
 """Iterations at which the forms are compared, where rounding grows beyond 1e-12 later."""
 
 
-@pytest.mark.parametrize("name", ["goofspiel(cards=4)", *IMPORTS])
+@pytest.mark.parametrize(
+    "name",
+    ["goofspiel(cards=4)", *IMPORTS],
+    ids=["goofspiel", "dark hex", "battleship", "auction"],
+)
 def test_games_of_hidden_moves_have_at_most_half_the_payoffs(name: str) -> None:
     if name in IMPORTS:
         pytest.importorskip("pyspiel")
