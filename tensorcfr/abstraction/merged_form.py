@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._util.memory_budget import free_memory, require
-from ..compilers.form_of_histories import Sequences, lay_out
+from ..compilers.form_of_histories import lay_out
 from ..model.arrays import SequenceForm
 from ..model.flat_game import FlatGame
 from ..model.levels import levels_below_root
@@ -51,8 +51,7 @@ def abstract_form(
     first = 2 + np.cumsum(n_actions) - n_actions
     parent = np.where(before[:, 0] < 0, owner, first[before[:, 0]] + before[:, 1])
     last, payoff = _terminals(game, first[number])
-    sequences = Sequences(first, parent, last, np.ones(len(payoff)))
-    layout, order, place = lay_out(owner, n_actions, sequences, 2)
+    layout, order, place = lay_out(owner, n_actions, first, parent, last, 2)
     entries = payoff_entries(place[last], payoff, layout["player_sequences"])
     operator: tuple[PayoffPart, ...] = () if entries.is_empty else (entries,)
     return SequenceForm(**layout, operator=operator), order

@@ -73,7 +73,8 @@ def compile_game(
               ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``);
               two-player limit games of ``universal_poker`` become ``limit_poker``.
         symmetry: Whether to merge infosets with indistinguishable payoffs for solving, for example
-            hands that differ only in suits.  Solutions always cover the whole game.
+            hands that differ only in suits, and to solve games of hidden moves over a form with
+            fewer payoffs.  Solutions always cover the whole game.
         memory_limit: Memory limit in bytes; by default the free memory of the machine.
         cut: Where to cut the public tree of a two-player game with private hands into chunks.  A
             large game in chunks needs less memory and is solved faster.  One of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from .._util import limits
 from ..errors import GameError
 from ..invariants import check
+from ..model.arrays import not_none
 from ..model.expansion import count_histories, expand
 from ..model.flat_game import FlatGame
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
@@ -19,6 +21,7 @@ from . import colour_refinement, form_of_histories, form_of_public_tree, recogni
 from .compilation import Compilation
 from .derived_rules import joins_labels
 from .history_reader import HistoryGame, Infosets
+from .moved_payoffs import simplify
 from .public_tree_reader import Read
 from .symmetry import merge
 
@@ -114,12 +117,16 @@ def compile_histories(history_game: HistoryGame, name: str, *, symmetry: bool = 
     Args:
         history_game: The history tree, with infosets numbered in the order of the visits.
         name: The name of the game.
-        symmetry: Whether to merge infosets with indistinguishable payoffs.
+        symmetry: Whether to merge infosets with indistinguishable payoffs, or to move payoffs to
+            earlier sequences.
     """
     recognised = recognition.recognise(history_game)
     if recognised is None:
         form, order = form_of_histories.build(history_game)
-        return _number_infosets(history_game, name, order, form=form)
+        game = _number_infosets(history_game, name, order, form=form)
+        if symmetry:
+            game = replace(game, merged=simplify(form, not_none(game.histories)))
+        return _check_and_freeze(game)
     form, tree = form_of_public_tree.build(recognised.game.tree)
     public = recognised.game._replace(tree=tree)
     # ``place`` is the final index of each infoset, and ``order`` its inverse permutation.
@@ -127,13 +134,15 @@ def compile_histories(history_game: HistoryGame, name: str, *, symmetry: bool = 
     order = np.empty(len(place), dtype=np.int64)
     order[place] = np.arange(len(place))
     merged = merge(tree, form) if symmetry else None
-    return _number_infosets(history_game, name, order, form=form, public=public, merged=merged)
+    return _check_and_freeze(
+        _number_infosets(history_game, name, order, form=form, public=public, merged=merged)
+    )
 
 
 def _number_infosets(
     history_game: HistoryGame, name: str, order: np.ndarray, **views: Any
 ) -> FlatGame:
-    """Build a compiled game, checked and read-only, with its infosets in the final order.
+    """Build a compiled game with its infosets in the final order.
 
     Args:
         history_game: The history tree, with infosets numbered in the order of the visits.
@@ -147,7 +156,7 @@ def _number_infosets(
     infoset[infoset >= 0] = place[infoset[infoset >= 0]]
     labels, actions = history_game.infosets.labels, history_game.infosets.actions
     named = {action_tuple: tuple(map(str, action_tuple)) for action_tuple in set(actions)}
-    game = FlatGame(
+    return FlatGame(
         name=name,
         histories=history_game.tree._replace(infoset=infoset),
         infoset_labels=tuple(labels[i] for i in order.tolist()),
@@ -156,7 +165,6 @@ def _number_infosets(
         unit=history_game.unit,
         **views,
     )
-    return _check_and_freeze(game)
 
 
 Place = tuple[int, int]

@@ -50,7 +50,9 @@ def build(history_game: HistoryGame) -> tuple[SequenceForm, np.ndarray]:
     )
     owner = np.array(history_game.infosets.players, dtype=np.int64)
     sequences = trace_sequences(history_game, n_actions)
-    layout, order, place = lay_out(owner, n_actions, sequences, history_game.n_players)
+    layout, order, place = lay_out(
+        owner, n_actions, sequences.first, sequences.parent, sequences.last, history_game.n_players
+    )
     payoff = payoff_entries(
         place[sequences.last],
         sequences.reach[:, None] * history_game.tree.utility,
@@ -124,14 +126,21 @@ def _name_sequence(history_game: HistoryGame, first: np.ndarray, sequence: int) 
 
 
 def lay_out(
-    owner: np.ndarray, n_actions: np.ndarray, sequences: Sequences, n_players: int
+    owner: np.ndarray,
+    n_actions: np.ndarray,
+    first: np.ndarray,
+    parent: np.ndarray,
+    last: np.ndarray,
+    n_players: int,
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     """Assign infosets and sequences their final positions in buckets and lanes.
 
     Args:
         owner: int64 (infosets,): player of each infoset.
         n_actions: int64 (infosets,): number of actions of each infoset.
-        sequences: The sequences.
+        first: int64 (infosets,): see :class:`Sequences`.
+        parent: int64 (infosets,): see :class:`Sequences`.
+        last: int64: the sequences that have payoffs, each as often as it has some.
         n_players: Number of players.
 
     Returns:
@@ -139,13 +148,13 @@ def lay_out(
         infosets in their final order; int64 (sequences,): the final position of every sequence.
     """
     n_sequences = n_players + int(n_actions.sum())
-    ends = np.bincount(sequences.last.ravel(), minlength=n_sequences)
-    level = _infoset_levels(owner, sequences)
+    ends = np.bincount(last.ravel(), minlength=n_sequences)
+    level = _infoset_levels(first, parent, n_players)
     order, layout = infoset_layout(owner, level, n_actions, n_players)
     place = np.empty(n_sequences, dtype=np.int64)
     place[:n_players] = layout["player_sequences"][:-1]
     names = ("bucket_infoset", "bucket_lanes", "bucket_actions", "bucket_sequence")
-    for begin, count, actions, first in zip(
+    for begin, count, actions, position in zip(
         *(layout[name].tolist() for name in names), strict=True
     ):
         lanes = order[begin : begin + count]
@@ -153,22 +162,22 @@ def lay_out(
         # have their final positions.  Lanes whose sequences end the game equally often are
         # adjacent, which makes the slices of the payoff operator wide.  Among these lanes, the
         # children of one sequence are adjacent, so that a pass reads its parents in order.
-        own_sequences = sequences.first[lanes] + np.arange(actions)[:, None]
-        lane_order = np.lexsort((place[sequences.parent[lanes]], *ends[own_sequences]))
+        own_sequences = first[lanes] + np.arange(actions)[:, None]
+        lane_order = np.lexsort((place[parent[lanes]], *ends[own_sequences]))
         order[begin : begin + count] = lanes[lane_order]
-        place[own_sequences[:, lane_order].ravel()] = np.arange(first, first + count * actions)
-    layout["infoset_parent"] = place[sequences.parent[order]].astype(np.uint32)
+        end = position + count * actions
+        place[own_sequences[:, lane_order].ravel()] = np.arange(position, end)
+    layout["infoset_parent"] = place[parent[order]].astype(np.uint32)
     return layout, order, place
 
 
-def _infoset_levels(owner: np.ndarray, sequences: Sequences) -> np.ndarray:
+def _infoset_levels(first: np.ndarray, parent: np.ndarray, n_players: int) -> np.ndarray:
     """Return the number of the player's infosets above each infoset, int64 (infosets,)."""
-    n_players = int(sequences.last.shape[0])
-    level = np.full(len(owner), -1, dtype=np.int64)
-    from_root = sequences.parent < n_players
+    level = np.full(len(first), -1, dtype=np.int64)
+    from_root = parent < n_players
     level[from_root] = 0
     # The infoset of a sequence is the last one whose first sequence does not exceed it.
-    above = np.searchsorted(sequences.first, sequences.parent, side="right") - 1
+    above = np.searchsorted(first, parent, side="right") - 1
     todo = np.flatnonzero(~from_root)
     while len(todo):
         known = level[above[todo]] >= 0

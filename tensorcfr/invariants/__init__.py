@@ -201,6 +201,7 @@ INVARIANTS = (
     Invariant("M4", "parents are kept", merged_checks.check_parent, "merged"),
     Invariant("M5", "merged sequences are used", merged_checks.check_merged_use, "merged"),
     Invariant("M6", "payoffs are shared", merged_checks.check_payoff, "merged"),
+    Invariant("M7", "regrets are kept", merged_checks.check_regrets, "merged"),
     Invariant("R1", "strategies are shared", layout_checks.check_shared, "tied"),
     Invariant("R2", "nobody is absent-minded", layout_checks.check_absent_minded, "tied"),
     Invariant("L1", "label counts", label_checks.check_count),

@@ -13,7 +13,7 @@ from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_TOLERANCE
 from .._util.violations import fail, first_true, outside
 from ..kernels.evaluation import add_payoffs
 from ..model.arrays import SequenceForm, frozen_arrays
-from ..payoff import magnitudes, product
+from ..payoff import magnitudes, product, triples
 from .reader import Reader
 
 
@@ -41,18 +41,6 @@ def _pieces(begin: int, end: int) -> Iterator[slice]:
     """Split a range into pieces of :data:`PIECE`."""
     for start in range(begin, end, PIECE):
         yield slice(start, min(start + PIECE, end))
-
-
-def carriers(reader: Reader) -> np.ndarray:
-    """Return the merged sequence with the same reach, for every sequence, uint32 (sequences,).
-
-    An omitted sequence has the reach of its parent.
-    """
-    carrier: np.ndarray = reader.game.merged_numbers.copy()
-    # Shallow buckets come first, so the entry of a parent is final.
-    for _, sequences, parents in _omitted(reader):
-        carrier[sequences] = carrier[parents]
-    return carrier
 
 
 def check_sequence_map(reader: Reader) -> None:
@@ -116,8 +104,11 @@ def check_action(reader: Reader) -> None:
 
 
 def check_parent(reader: Reader) -> None:
-    """Check that the parent of an infoset maps to the parent of the merged infoset."""
-    small, carrier = reader.merged, carriers(reader)
+    """Check that the parent of an infoset maps to the parent of the merged infoset.
+
+    Infosets that map to an idle infoset may have any parent.
+    """
+    small, carrier = reader.merged, reader.form.carriers(reader.game.merged_numbers)
     for bucket, targets in _buckets(reader):
         begin = int(reader.form.bucket_infoset[bucket])
         for piece in _pieces(0, targets.shape[1]):
@@ -130,11 +121,30 @@ def check_parent(reader: Reader) -> None:
             )
             mapped_parent = carrier[reader.form.infoset_parent[begin:][piece]]
             wanted = small.form.infoset_parent[merged]
-            if (i := first_true(mapped_parent != wanted)) is not None:
+            wrong = mapped_parent != wanted
+            if wrong.any() and reader.game.public is None:
+                wrong &= ~_is_idle(small.form)[merged]
+            if (i := first_true(wrong)) is not None:
                 fail(
                     f"{reader.infoset(begin + piece.start + i)} maps to infoset {merged[i]} of "
                     f"parent {wanted[i]}, but its parent maps to {mapped_parent[i]}"
                 )
+
+
+def _is_idle(form: SequenceForm) -> np.ndarray:
+    """Return whether nothing follows the actions of an infoset: no infoset of the player, and no
+    payoff of any player, bool (infosets,)."""
+    used = np.zeros(form.n_sequences, dtype=bool)
+    used[form.infoset_parent] = True
+    for player in range(form.n_players):
+        rows, columns, values = triples(form, player)
+        # Entries of payoff 0 only join slices.
+        used[rows[values != 0.0]] = True
+        used[columns[:, values != 0.0]] = True
+    infoset, _ = form.owners
+    busy = np.zeros(form.n_infosets, dtype=bool)
+    busy[infoset[used & (infoset >= 0)]] = True
+    return ~busy
 
 
 def members_of(reader: Reader) -> np.ndarray:
@@ -161,15 +171,18 @@ def check_payoff(reader: Reader) -> None:
     """Check that sequences have equal shares of the payoff of their merged sequence.
 
     This holds against opponents with equal reaches at sequences that are merged.  The opponents'
-    reaches here are a random number per merged sequence, as in P7.
+    reaches here are a random number per merged sequence, as in P7.  Payoffs of games without a
+    public tree move to other sequences; :func:`check_regrets` checks them.
     """
+    if reader.game.public is None:
+        return
     small, players = reader.merged.form, range(reader.form.n_players)
     small_weight = np.random.default_rng(0).uniform(0.5, 1.5, small.n_sequences)
     shares = np.empty(small.n_sequences)
     for player in players:
         multiply(small, player, small_weight, shares)
     shares /= members_of(reader)
-    carrier = carriers(reader)
+    carrier = reader.form.carriers(reader.game.merged_numbers)
     for player in players:
         _check_payoff(reader, player, small_weight, carrier, shares)
 
@@ -204,6 +217,65 @@ def _check_payoff(
         f"the payoffs of {reader.sequence(sequence)} and of merged sequence {target} "
         f"differ: under one and the same weights {payoffs[sequence]:.12g} and {shares[target]:.12g}"
     )
+
+
+def check_regrets(reader: Reader) -> None:
+    """Check that merged infosets have the regrets of the infosets that map to them, and that the
+    values of the players are equal.
+
+    All infosets that map to one have equal regrets, whose sum is the regret of that one.  The check
+    is under one fixed random strategy.  In games with a public tree it follows from equal payoffs.
+    """
+    if reader.game.public is not None:
+        return
+    form, small, sequence = reader.form, reader.merged.form, reader.game.merged_numbers
+    weight = np.random.default_rng(0).uniform(0.5, 1.5, small.n_sequences)
+    weight[small.player_sequences[:-1]] = 1.0
+    infoset, _ = small.owners
+    acts = infoset >= 0
+    weight[acts] /= np.bincount(infoset[acts], weight[acts])[infoset[acts]]
+    regret, _ = _regrets(small, weight)
+    share = (regret / members_of(reader))[sequence]
+    found, size = _regrets(form, weight[sequence])
+    omitted = np.isin(sequence, small.player_sequences[:-1])
+    omitted[form.player_sequences[:-1]] = False
+    wrong = (np.abs(found - share) > PAYOFF_TOLERANCE * size) & ~omitted
+    if (i := first_true(wrong)) is not None:
+        fail(
+            f"the regrets of {reader.sequence(i)} and of merged sequence {sequence[i]} differ: "
+            f"under one and the same weights {found[i]:.12g} and {share[i]:.12g}"
+        )
+
+
+def _regrets(form: SequenceForm, strategy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the instantaneous regrets of all sequences, and the sums of their absolute terms.
+
+    The empty sequence of a player has the player's value in place of a regret.
+
+    Args:
+        form: The game.
+        strategy: float64 (sequences,): probability of each action; 1 for empty sequences.
+    """
+    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
+    buckets = list(zip(*(shape.tolist() for shape in shapes), strict=True))
+    reach = strategy.copy()
+    for begin, first, lanes, actions in buckets:
+        table = reach[first : first + lanes * actions].reshape(actions, lanes)
+        table *= reach[form.infoset_parent[begin : begin + lanes]]
+    results = []
+    for operand in (form, magnitudes(form)):
+        value = np.empty(form.n_sequences)
+        for player in range(form.n_players):
+            multiply(operand, player, reach, value)
+        for begin, first, lanes, actions in reversed(buckets):
+            sequences = slice(first, first + lanes * actions)
+            table = value[sequences].reshape(actions, lanes)
+            mean = (table * strategy[sequences].reshape(actions, lanes)).sum(axis=0)
+            np.add.at(value, form.infoset_parent[begin : begin + lanes], mean)
+            # Sums of absolute terms add where values are subtracted.
+            table += mean if operand is not form else -mean
+        results.append(value)
+    return results[0], results[1]
 
 
 def multiply(form: SequenceForm, player: int, weight: np.ndarray, payoffs: np.ndarray) -> None:

@@ -319,6 +319,27 @@ class SequenceForm(NamedTuple):
         sequence[acts] = to.infoset_sequence[target] + action[acts] * to.infoset_stride[target]
         return sequence
 
+    def carriers(self, merged: np.ndarray) -> np.ndarray:
+        """Return the merged sequence with the same reach for every sequence.
+
+        Args:
+            merged: int (sequences,): sequence of a merged form for each sequence.  Sequences of
+                omitted infosets, of one action, map to the empty sequence.
+
+        Returns:
+            int (sequences,): ``merged``, except that an omitted sequence has that of its parent.
+        """
+        carrier = merged.copy()
+        empty = np.repeat(merged[self.player_sequences[:-1]], np.diff(self.player_buckets))
+        omitted = np.flatnonzero(merged[self.bucket_sequence] == empty)
+        # Shallow buckets come first, so the carrier of a parent is final.
+        for bucket in omitted.tolist():
+            begin, infoset = int(self.bucket_sequence[bucket]), int(self.bucket_infoset[bucket])
+            lanes = int(self.bucket_lanes[bucket])
+            parents = self.infoset_parent[infoset : infoset + lanes]
+            carrier[begin : begin + lanes] = carrier[parents]
+        return carrier
+
     @property
     def n_players(self) -> int:
         """Number of players."""

@@ -120,15 +120,25 @@ def payoff_entries(
         player_sequences: int64 (players + 1,): see :class:`SequenceForm`.
     """
     last, payoff = _add_equal_terminals(last, payoff)
-    n_players, entries = last.shape
+    return entries_of_players([(last, player_payoff) for player_payoff in payoff.T])
+
+
+def entries_of_players(entries: list[tuple[np.ndarray, np.ndarray]]) -> PayoffEntries:
+    """Build the entries of ``g = A x`` from those of each player.
+
+    Args:
+        entries: For each player, the last sequences of all players, int64 (players, entries), and
+            the payoffs, float64 (entries,).  No two entries have the same sequences.
+    """
     parts: list[dict[str, np.ndarray]] = []
-    for player in range(n_players):
+    begin = 0
+    for player, (last, payoff) in enumerate(entries):
         others = np.delete(last, player, axis=0)
         by_row = np.lexsort((*others[::-1], last[player]))
         rows, count = np.unique(last[player][by_row], return_counts=True)
-        parts.append(_build_slices(rows, count, others[:, by_row], payoff[by_row, player]))
-    for player, part in enumerate(parts):
-        part["offset"] += player * entries
+        parts.append(_build_slices(rows, count, others[:, by_row], payoff[by_row]))
+        parts[-1]["offset"] += begin
+        begin += len(payoff)
     joined = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
     counts = [len(part["row"]) for part in parts]
     return PayoffEntries(**joined, slices=np.concatenate([[0], np.cumsum(counts)]))

@@ -19,6 +19,7 @@ from ..evaluation.metrics import Evaluation
 from ..evaluation.player_models import restricted_results
 from ..kernels.local_rule import rule_errors
 from ..kernels.pass_arrays import Numbers
+from ..model.arrays import SequenceForm
 from ..model.chunked_form import ChunkedForm
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import LOCKS, Played
@@ -264,17 +265,8 @@ class Solver(SolverStateFile, RunnableSolver):
         regret, average = cls.whole_regrets(problem, state), unpack(form, state.averages)
         if problem.merged_numbers is None:
             return regret, average
-        strategy, empty = expand_to_policy(game, form, average), form.trunk.player_sequences[:-1]
-        # The merged form leaves out decisions with one action; their numbers map to the empty
-        # sequence.  Their cumulative strategy is that of the sequence before them, which is
-        # complete because buckets are in the order of their levels.
-        left_out = np.isin(problem.merged_numbers, empty)
-        left_out[game.form.player_sequences[:-1]] = False
-        starts = (game.form.bucket_infoset, game.form.bucket_sequence, game.form.bucket_lanes)
-        for bucket in np.flatnonzero(left_out[game.form.bucket_sequence]).tolist():
-            infoset, sequence, lanes = (int(array[bucket]) for array in starts)
-            before = game.form.infoset_parent[infoset : infoset + lanes]
-            strategy[sequence : sequence + lanes] = strategy[before]
+        strategy = expand_to_policy(game, form, average)
+        _complete_averages(game.form, form.trunk, problem.merged_numbers, strategy)
         return regret, strategy
 
     @classmethod
@@ -331,6 +323,35 @@ class Solver(SolverStateFile, RunnableSolver):
                 restore_reaches(self.form, state, self._locks)
         values, best = restricted_results(self.game, self._locks, values, best)
         return Evaluation(tuple((values * unit).tolist()), tuple((best * unit).tolist()))
+
+
+def _complete_averages(
+    form: SequenceForm, merged: SequenceForm, number: np.ndarray, strategy: np.ndarray
+) -> None:
+    """Compute the cumulative strategies of infosets that the merged form does not follow.
+
+    It leaves out infosets with one action, and has one idle infoset, at the root, in place of many.
+    They get the cumulative strategy of the sequence before them, divided as they divide it.
+
+    Args:
+        form: The form of the game.
+        merged: The merged form.
+        number: int (sequences,): merged sequence of each sequence.
+        strategy: float64 (sequences,): cumulative strategies; modified in place.
+    """
+    infoset, carrier = merged.owners[0], form.carriers(number)
+    merged_parent = np.append(merged.infoset_parent, 0)  # Left-out infosets have number -1.
+    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
+    # Buckets are in the order of their levels, so the sequences before an infoset are complete.
+    for begin, first, lanes, actions in zip(*(s.tolist() for s in shapes), strict=True):
+        parent = form.infoset_parent[begin : begin + lanes]
+        of_lane = infoset[number[first : first + lanes]]
+        at = np.flatnonzero((of_lane < 0) | (merged_parent[of_lane] != carrier[parent]))
+        table = strategy[first : first + lanes * actions].reshape(actions, lanes)
+        total = table[:, at].sum(axis=0)
+        share = np.full((actions, len(at)), 1.0 / actions)
+        np.divide(table[:, at], total, out=share, where=total > 0.0)
+        table[:, at] = share * strategy[parent[at]]
 
 
 def expand_to_policy(game: CompiledGame, form: ChunkedForm, numbers: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import Algorithm, Record, find_algorithm
+from ..evaluation.player_models import part_locks
 from ..evaluation.profile import STRATEGY, VALUE, ProfileValues
 from ..formats.policies import find_policy
 from ..kernels import evaluation
@@ -85,8 +86,14 @@ def _begin(problem: Problem, source: WarmStart, iterations: float) -> tuple[np.n
     if not isinstance(source, Policy):
         source = find_policy(game, source, "warm_start")
     played = _convert(source.game, source.probabilities, game)
-    strategy = averaged(form, merged_number, played)
-    return regrets_for(form, strategy, iterations, problem.part_locks), strategy
+    if merged_number is None or game.nodes is not None:
+        strategy = averaged(form, merged_number, played)
+        return regrets_for(form, strategy, iterations, problem.part_locks), strategy
+    # The scale of the regrets follows from values, which payoffs change that move to other
+    # sequences.
+    locked = part_locks(game, game.chunks, problem.locks)
+    regret = regrets_for(game.chunks, played, iterations, locked)
+    return _summed(form, merged_number, regret), averaged(form, merged_number, played)
 
 
 def _convert(
@@ -153,10 +160,14 @@ def _regrets_of(
     whole = _convert(source_game, regret * scale, game, splits_sums=True)
     if merged_number is None:
         return whole, strategy
-    # A merged number is the sum of the regrets that it represents.
-    merged = np.bincount(merged_number, weights=whole, minlength=form.n_numbers)
+    return _summed(form, merged_number, whole), strategy
+
+
+def _summed(form: ChunkedForm, merged_number: np.ndarray, regret: np.ndarray) -> np.ndarray:
+    """Sum the regrets that each merged number represents, float64 (numbers of a solver,)."""
+    merged = np.bincount(merged_number, weights=regret, minlength=form.n_numbers)
     merged[form.trunk.player_sequences[:-1]] = 0.0
-    return merged, strategy
+    return merged
 
 
 def regrets_for(

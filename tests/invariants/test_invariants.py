@@ -65,7 +65,7 @@ def tied(ties: dict[int, int], left_out: int = 0) -> Spoil:
     def spoil(game: FlatGame) -> FlatGame:
         first = np.arange(game.n_infosets - left_out, dtype=np.uint32)
         first[list(ties)] = list(ties.values())
-        return replace(game, strategy_class=first)
+        return replace(game, strategy_class=first, merged=None)
 
     return spoil
 

@@ -524,6 +524,12 @@ ROWS = [
         "the payoffs of sequence 5 ('bet' at infoset 0 ('a1')) and of merged sequence 3 differ",
         "blocks",
     ),
+    Bad(
+        "M7",
+        merged("payoff.value", 0, to=0.1),
+        "the regrets of sequence 0 (the empty one of player 0) and of merged sequence 0 differ",
+        "goofspiel(cards=4)",
+    ),
     Bad("L5", hands(("J", "Q")), "there are [2, 3] hands, not [3, 3]", "kuhn"),
     Bad("L5", hands(("J", "Q", "J")), "'J' is number 0 and number 2", "kuhn"),
     Bad("L5", names(edges=("pass", 3)), "3 is of type int, not str", "kuhn"),

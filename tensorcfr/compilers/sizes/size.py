@@ -128,7 +128,9 @@ class GameSize:
             return chunks.nbytes, chunks.nbytes
         if self.public_nodes is None:
             least = self.histories * 45 + self.sequences * 16
-            return least, least + self.terminals * 12 * self.n_players * (self.n_players - 1)
+            entries = self.terminals * 12 * self.n_players * (self.n_players - 1)
+            # Solvers may pass over a second form, with fewer payoffs.
+            return least, least + 2 * entries + self.sequences * 12
         least = (
             self.public_nodes * BYTES_PER_PUBLIC_NODE
             + self.infosets * BYTES_PER_INFOSET
