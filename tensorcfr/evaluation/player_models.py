@@ -279,16 +279,20 @@ def payoffs_against(form: ChunkedForm, strategy: np.ndarray, player: int) -> np.
     payoff = np.zeros(form.n_numbers)
     empty = form.trunk.player_sequences[player]
     payoff[empty] = profile.of_part(0)[VALUE, empty]
-    bases = [0, *form.sequence_offset.tolist()]
+    numbers_above: dict[int, np.ndarray] = {}
+    parts_above = set(form.parent_part.tolist())
     for part, base, part_form in parts_of(form):
         rows = profile.of_part(part)
-        # Number of each sequence; entries have those of the part above.
+        # Number of each sequence.  An entry has that of its sequence in the part above, which may
+        # be an entry, too.
         numbers = base + np.arange(part_form.player_sequences[-1])
         if part:
             entries = form.entries(part - 1, player)
             first = int(first_entry(form, part - 1, player))
-            above = bases[int(form.parent_part[part - 1])]
-            numbers[first : first + len(entries)] = above + entries
+            above = numbers_above[int(form.parent_part[part - 1])]
+            numbers[first : first + len(entries)] = above[entries]
+        if part in parts_above:
+            numbers_above[part] = numbers
         buckets = range(*part_form.player_buckets[player : player + 2].tolist())
         for b, sequences in zip(buckets, _buckets(part_form, player), strict=True):
             lanes, infoset = int(part_form.bucket_lanes[b]), int(part_form.bucket_infoset[b])
