@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +37,8 @@ class _Terminal:
     """Sequence of each player that the terminal ends, on the first board."""
 
 
-class Payoffs:
-    """Builder for the payoffs of the forms of a card game.
+class PayoffBuilder:
+    """Builder for the payoffs of a card game.
 
     Args:
         rules: The rules.
@@ -58,18 +59,26 @@ class Payoffs:
         self.rules, self.betting, self.boards, self.last = rules, betting, boards, last
         self.symmetry = symmetry
         self.dealing = Dealing(rules, betting.deals)
-        self.by_pairs = bool(rules.boards) or bool((betting.kind == RUNOUT).any())
-        """True if the payoffs before the first deal are computed for each pair of hands."""
         self.solved_for = [
             of_round.orbit_size * self.dealing.weights(of_all.cards[of_round.board])
             for of_all, of_round in zip(boards, symmetry.rounds, strict=True)
         ]
         """float64 (solved boards,) for each round: number of boards that each solved board
         represents, times their weight."""
-        self.same = same_hands(rules)
-        self.kind = PayoffSubsets if rules.hands[0].shape[1] >= WIDE_FROM else PayoffCards
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
         self.shows = [r in shows for r in range(betting.rounds + 1)]
+        """Whether hands are compared in each round."""
+
+
+class Payoffs(PayoffBuilder):
+    """Builder for the payoffs of the forms of a card game of two players."""
+
+    def __init__(self, rules: CardGame, betting: BettingTree, *others: Any) -> None:
+        super().__init__(rules, betting, *others)
+        self.by_pairs = bool(rules.boards) or bool((betting.kind == RUNOUT).any())
+        """True if the payoffs before the first deal are computed for each pair of hands."""
+        self.same = same_hands(rules)
+        self.kind = PayoffSubsets if rules.hands[0].shape[1] >= WIDE_FROM else PayoffCards
 
     def of(
         self, form: CardForm, inside: np.ndarray, hand_lists: list[list[list[np.ndarray]]]
