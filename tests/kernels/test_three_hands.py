@@ -21,7 +21,9 @@ def random_part(
 ) -> SequenceForm:
     """Three random ranges on two boards of one card, with classes of one hand, or of two."""
     numbers = deck * (3 - width)
-    every = np.array(list(combinations(range(deck), width)), dtype=np.int64)
+    # Few cards of a large deck, so that many hands share one.
+    cards_dealt = range(deck) if deck <= 12 else [*range(6), *range(deck - 3, deck)]
+    every = np.array(list(combinations(cards_dealt, width)), dtype=np.int64)
     hands = []
     for count in counts:
         chosen = rng.permutation(every)[:count]
@@ -119,7 +121,15 @@ def triples_of(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("deck", "width", "counts"),
-    [(9, 2, (36, 20, 25)), (12, 2, (15, 3, 40)), (7, 1, (7, 7, 5)), (4, 1, (4, 4, 4))],
+    [
+        (9, 2, (36, 20, 25)),
+        (12, 2, (15, 3, 40)),
+        (7, 1, (7, 7, 5)),
+        (4, 1, (4, 4, 4)),
+        # Rows of six and of seven vectors.
+        (48, 2, (12, 14, 9)),
+        (52, 2, (12, 14, 9)),
+    ],
 )
 def test_the_kernel_equals_a_sum_over_triples(
     deck: int, width: int, counts: tuple[int, int, int]

@@ -32,7 +32,7 @@ from ...model.compiled_game import Recipe
 from ...model.flat_game import FlatGame
 from ...payoff import PayoffEntries
 from ...rules import CardGame
-from ..compilation import AUTO, Compilation
+from ..compilation import Compilation
 from ..sizes.counted import (
     count_betting,
     count_cards,
@@ -64,18 +64,7 @@ def lay_out(
     check(rules, name)
     counted = count_betting(rules, name, is_compiled=True)
     deals = counted.deals
-    is_many = rules.n_players > 2
-    if is_many and cut != AUTO and cut is not True:
-        raise ValueError(f"{name} has {rules.n_players} players, so it cannot be cut")
-    if cut == AUTO or not deals or is_many:
-        cut = deal_to_cut_at(rules, name, counted, symmetric=symmetric)
-    elif cut is True:
-        cut = len(deals)
-    elif isinstance(cut, bool) or not isinstance(cut, int) or not 1 <= cut <= len(deals):
-        raise ValueError(
-            f"{name} is cut where cards are dealt: cut must be the number of a deal, 1 to "
-            f"{len(deals)}, not {cut!r}"
-        )
+    cut = deal_to_cut_at(rules, name, counted, symmetric=symmetric, cut=cut)
     size = size_of_cards(rules, name, symmetric=symmetric, cut=cut, betting=counted)
     compilation.memory.reserve(int(size.bytes_compiling))
     betting = unfold(rules, name)
@@ -105,7 +94,7 @@ class _Compiler:
     """Function that compiles the flat game under a memory limit."""
     recipe: Recipe
     first: int
-    """Deal after which chunks begin; 0 if no cards are dealt."""
+    """Deal after which chunks begin, from :func:`deal_to_cut_at`."""
 
     def __post_init__(self) -> None:
         self.hands = tuple(map(len, self.rules.hands))
@@ -116,15 +105,16 @@ class _Compiler:
     def run(self) -> ChunkedGame:
         """Compile the game."""
         betting, symmetry = self.betting, self.symmetry
-        arguments = self.rules, betting, self.boards, symmetry, self.last
+        kind = Payoffs if self.rules.n_players == 2 else ThreeHandPayoffs
+        payoffs = kind(self.rules, betting, self.boards, symmetry, self.last)
         everywhere = SomeBoards(
             symmetry,
             [np.arange(len(of_round.board)) for of_round in symmetry.rounds],
             [of_round.parent for of_round in symmetry.rounds],
         )
-        if self.rules.n_players > 2:
-            return self._whole(ThreeHandPayoffs(*arguments), everywhere)
-        self.payoffs = Payoffs(*arguments)
+        if isinstance(payoffs, ThreeHandPayoffs):
+            return self._whole(payoffs, everywhere)
+        self.payoffs = payoffs
         groups = {r: self._groups(r) for r in self.streets}
         before = self.streets.start
         in_trunk = betting.round < before
