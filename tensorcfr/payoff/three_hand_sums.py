@@ -172,7 +172,7 @@ def _add_three_hands(part, share):  # type: ignore[no-untyped-def]
                 # A class belongs to one share, so shares add to different sequences.
                 class_begin = (number * n_classes + of - 1) // of
                 class_end = ((number + 1) * n_classes + of - 1) // of
-            own = _Own(
+            own_hands = _Own(
                 order[own_begin:],
                 part.hand[own_begin:],
                 part.own_weight[kind, own_begin:],
@@ -200,12 +200,8 @@ def _add_three_hands(part, share):  # type: ignore[no-untyped-def]
                 second_values,
             )
             amount = part.amount[player, k]
-            constant, alone, other, both = (
-                amount[CONSTANT],
-                amount[FIRST],
-                amount[SECOND],
-                amount[BOTH],
-            )
+            constant = amount[CONSTANT]
+            first_pot, second_pot, shared_pot = amount[FIRST], amount[SECOND], amount[BOTH]
             own_ends, first_ends, second_ends = (
                 part.level_end[board, player],
                 part.level_end[board, first],
@@ -215,21 +211,21 @@ def _add_three_hands(part, share):  # type: ignore[no-untyped-def]
                 # Start and growth of the weights of both opponents' hands.
                 if form == 0:
                     # The pots against the first opponent, or against both:
-                    # both * (first hands that lose) * (second hands that lose + alone / both).
-                    if both != 0.0:
-                        start, grow, factor = 0.0, 1.0, both
-                        second_start, second_grow = alone / both, 1.0
-                    elif alone != 0.0:
-                        start, grow, factor = constant, alone, 1.0
+                    # shared * (first hands that lose) * (second hands that lose + first / shared).
+                    if shared_pot != 0.0:
+                        start, grow, factor = 0.0, 1.0, shared_pot
+                        second_start, second_grow = first_pot / shared_pot, 1.0
+                    elif first_pot != 0.0:
+                        start, grow, factor = constant, first_pot, 1.0
                         second_start, second_grow = 1.0, 0.0
                         constant = 0.0
                     else:
                         continue
                 elif form == 1:
-                    if other == 0.0:
+                    if second_pot == 0.0:
                         continue
                     start, grow, factor = 1.0, 0.0, 1.0
-                    second_start, second_grow = constant, other
+                    second_start, second_grow = constant, second_pot
                     constant = 0.0
                 else:
                     if constant == 0.0:
@@ -240,18 +236,27 @@ def _add_three_hands(part, share):  # type: ignore[no-untyped-def]
                 _fill(seconds, n_second, second_start, layout.second, layout)
                 _sum_rows(reach, layout)
                 if grow == 0.0 and second_grow == 0.0:
-                    one, two, both_sums = layout.first, layout.second, layout.products
-                    _pay_hands(reach, own, own_ends[0], n_own, factor, one, two, both_sums, layout)
+                    _pay_hands(
+                        reach,
+                        own_hands,
+                        own_ends[0],
+                        n_own,
+                        factor,
+                        layout.first,
+                        layout.second,
+                        layout.products,
+                        layout,
+                    )
                     continue
                 _pay_by_strength(
                     reach,
-                    own,
+                    own_hands,
                     firsts,
                     seconds,
                     (own_ends, first_ends, second_ends),
                     (grow, second_grow),
                     factor,
-                    POINTS if form == 0 and both != 0.0 else (0.5, 0.5),
+                    POINTS if form == 0 and shared_pot != 0.0 else (0.5, 0.5),
                     layout,
                 )
 
@@ -261,7 +266,7 @@ def _add_three_hands(part, share):  # type: ignore[no-untyped-def]
 @inlined
 def _pay_by_strength(
     reach: np.ndarray,
-    own: _Own,
+    own_hands: _Own,
     firsts: _Others,
     seconds: _Others,
     ends: tuple[np.ndarray, np.ndarray, np.ndarray],
@@ -270,11 +275,11 @@ def _pay_by_strength(
     points: tuple[float, float],
     layout: _Layout,
 ) -> None:
-    """Pay own hands by ascending strength, while the tables of opponents' hands grow.
+    """Add payoffs of own hands by ascending strength, while the tables of opponents' hands grow.
 
     Args:
         reach: float (sequences,): own reaches, for their precision.
-        own: The own hands.
+        own_hands: The own hands.
         firsts: The hands of the first opponent.
         seconds: The hands of the second opponent.
         ends: int64 (levels + 1,) for all three: number of hands up to each level, from -1.
@@ -286,7 +291,7 @@ def _pay_by_strength(
     """
     own_ends, first_ends, second_ends = ends
     grow_first, grow_second = growth
-    one, two, both = layout.first, layout.second, layout.products
+    table, second_table, both = layout.first, layout.second, layout.products
     next_own, next_first, next_second = own_ends[0], first_ends[0], second_ends[0]
     for level in range(1, own_ends.shape[0]):
         end_own = own_ends[level]
@@ -296,9 +301,13 @@ def _pay_by_strength(
         begin_first, end_first = first_ends[level - 1], first_ends[level]
         begin_second, end_second = second_ends[level - 1], second_ends[level]
         if grow_first != 0.0:
-            _add_hands(firsts, next_first, begin_first, grow_first, one, two, both, layout)
+            _add_hands(
+                firsts, next_first, begin_first, grow_first, table, second_table, both, layout
+            )
         if grow_second != 0.0:
-            _add_hands(seconds, next_second, begin_second, grow_second, two, one, both, layout)
+            _add_hands(
+                seconds, next_second, begin_second, grow_second, second_table, table, both, layout
+            )
         counted = 0.0
         for k in range(3):
             share = points[k] if k < 2 else 1.0
@@ -307,14 +316,18 @@ def _pay_by_strength(
                 continue
             if grow_first != 0.0:
                 grow = step * grow_first
-                _add_hands(firsts, begin_first, end_first, grow, one, two, both, layout)
+                _add_hands(firsts, begin_first, end_first, grow, table, second_table, both, layout)
             if grow_second != 0.0:
                 grow = step * grow_second
-                _add_hands(seconds, begin_second, end_second, grow, two, one, both, layout)
+                _add_hands(
+                    seconds, begin_second, end_second, grow, second_table, table, both, layout
+                )
             if k < 2:
                 # A second point that equals the first one is skipped.
                 weight = factor if points[0] == points[1] else factor / 2
-                _pay_hands(reach, own, next_own, end_own, weight, one, two, both, layout)
+                _pay_hands(
+                    reach, own_hands, next_own, end_own, weight, table, second_table, both, layout
+                )
             counted = share
         next_own, next_first, next_second = end_own, end_first, end_second
 

@@ -15,8 +15,9 @@ from .payoff_kind import FormReader
 PLAYERS = 3
 """Number of players."""
 CONSTANT, FIRST, SECOND, BOTH = range(4)
-"""Amounts of a player at a terminal: the payoff without the pots that hands compete for, then the
-pots that the player can win from the first of the other players, from the second, and from both."""
+"""Amounts of a player at a terminal.  The first is the payoff without the pots that hands compete
+for.  The others are the pots that the player can win from the first of the other players, from the
+second, and from both."""
 _ALONE = np.array([1.0, 0.5, 0.0])
 SHARES = np.stack(
     [
@@ -45,9 +46,9 @@ class PayoffThreeHands(NamedTuple):
 
         g[c, t] += own_weight[h] * sum_{j, k} weight[j] * weight[k] * payoff * x[j, t] * x[k, t]
 
-    where ``h`` is the first hand of class ``c``.  The sum is over the hands ``j`` and ``k`` of the
-    other players that share no card with the board, with ``h`` or with each other, and ``payoff``
-    is the sum of the amounts times their shares.
+    where ``h`` is the first hand of class ``c``, and ``payoff`` is the sum of the amounts times
+    their shares.  The hands ``j`` and ``k`` of the other players share no card with the board, with
+    ``h`` or with each other.
     """
 
     cards: Annotated[np.ndarray, np.int64, 1]

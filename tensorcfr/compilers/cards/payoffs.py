@@ -67,7 +67,7 @@ class PayoffBuilder:
         represents, times their weight."""
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
         self.shows = [r in shows for r in range(betting.rounds + 1)]
-        """Whether hands are compared in each round."""
+        """For each round, True if hands are compared at its end."""
 
 
 class Payoffs(PayoffBuilder):

@@ -30,7 +30,7 @@ from ..cards.card_sums import (
     without,
 )
 from ..cards.card_symmetry import count_orbits, moved_hands, permutations_of
-from ..compilation import AUTO, Compilation
+from ..compilation import AUTO, Compilation, CutLike
 from ..public_checks import checked_prior
 from ..public_states import (
     acting_hands,
@@ -201,7 +201,7 @@ def deal_to_cut_at(
     betting: BettingCounts,
     *,
     symmetric: bool = True,
-    cut: int | bool | str = AUTO,
+    cut: CutLike = AUTO,
 ) -> int:
     """Return the deal after which chunks begin.
 
