@@ -67,7 +67,7 @@ class PayoffBuilder:
         represents, times their weight."""
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
         self.shows = [r in shows for r in range(betting.rounds + 1)]
-        """For each round, True if hands are compared at its end."""
+        """Rounds in which hands are compared, as a bool for each round."""
 
 
 class Payoffs(PayoffBuilder):
