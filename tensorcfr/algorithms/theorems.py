@@ -23,6 +23,11 @@ JOINT = (
     "average strategy averages each player separately; it need not come near any "
     "equilibrium."
 )
+ALONE = (
+    "Exact, with any algorithm: a player who changes alone gains no more than their best response, "
+    "in `evaluation.gains`.  Players who change together may take more from another one, so a "
+    "value is not a promise to its player."
+)
 ALTERNATING = "for alternating updates Burch et al. 2019"
 SAMPLED = "Lanctot et al. 2009; Farina et al. 2020"
 FELL = "the exploitability of the average strategy fell"

@@ -66,6 +66,10 @@ class RegretPoint(OneLine):
     """float64 (infosets,): ``Delta sqrt(|A| T)``; 0 where all actions are locked."""
     overall_bound: tuple[float, ...]
     """Per player: ``|I| Delta sqrt(|A| T)``."""
+    weighted: tuple[float, ...]
+    """Per player: the average overall regret if iterations count with the averaging weights of the
+    algorithm.  The largest of them is the gap of the joint play to a coarse correlated equilibrium
+    if the iteration is drawn with these weights.  It equals :attr:`average` for equal weights."""
 
     @property
     def average(self) -> tuple[float, ...]:
@@ -132,11 +136,13 @@ def regrets(
     sums = _RegretSums(game, locked)
     points = []
     strategy = solver.current_policy().probabilities
+    variant = solver.algorithm.variant
     for begin, end in pairwise([0, *marks]):
-        for _ in range(end - begin):
+        for t in range(begin + 1, end + 1):
             solver.iterate()
             new_strategy = solver.current_policy().probabilities
-            sums.add(strategy, new_strategy, alternating=solver.algorithm.variant.alternating)
+            weights = variant.weights(np.array([t - 1.0, t]))
+            sums.add(strategy, new_strategy, weights, alternating=variant.alternating)
             strategy = new_strategy
         points.append(sums.point(int(end)))
     return tuple(points)
@@ -158,13 +164,25 @@ class _RegretSums:
         strategy maximises."""
         self.earned = np.zeros(game.n_players)
         """float64 (players,): cumulative values of the strategies played."""
+        self.mean_gradient, self.mean_earned = np.zeros(n), np.zeros(game.n_players)
+        """Means of both, with averaging weights."""
+        self.total_weight = 0.0
+        """Sum of averaging weights, in units of the last one."""
 
-    def add(self, strategy: np.ndarray, new_strategy: np.ndarray, *, alternating: bool) -> None:
+    def add(
+        self,
+        strategy: np.ndarray,
+        new_strategy: np.ndarray,
+        weights: np.ndarray,
+        *,
+        alternating: bool,
+    ) -> None:
         """Add one iteration.
 
         Args:
             strategy: float64 (sequences,): the strategies at its beginning.
             new_strategy: float64 (sequences,): the strategies at its end.
+            weights: float64 (2,): averaging weights of the iteration before and of this one.
             alternating: Whether players update in turn, so that each faces the new strategies of
                 the players before.
         """
@@ -172,10 +190,11 @@ class _RegretSums:
         reach, new_reach = np.empty(len(strategy)), np.empty(len(strategy))
         realization_plan(form, strategy, reach)
         realization_plan(form, new_strategy, new_reach)
-        value = np.empty(len(strategy))
+        value, gradient = np.empty(len(strategy)), np.zeros(len(strategy))
+        earned = np.empty(self.game.n_players)
         for player in range(self.game.n_players):
-            self.earned[player] += add_regrets(
-                form, player, strategy, reach, value, self.gradient, self.regret, self.locks
+            earned[player] = add_regrets(
+                form, player, strategy, reach, value, gradient, self.regret, self.locks
             )
             # With alternating updates, the next players face this player's new strategy.
             if alternating:
@@ -183,6 +202,15 @@ class _RegretSums:
                     form.player_sequences[player], form.player_sequences[player + 1]
                 )
                 reach[own_sequences] = new_reach[own_sequences]
+        self.gradient += gradient
+        self.earned += earned
+        previous, weight = weights.tolist()
+        if weight > 0.0:
+            # Sums of large weights would overflow; means do not.
+            self.total_weight = self.total_weight * (previous / weight) + 1.0
+            share = 1.0 / self.total_weight
+            self.mean_gradient += share * (gradient - self.mean_gradient)
+            self.mean_earned += share * (earned - self.mean_earned)
 
     @np.errstate(over="ignore")
     def point(self, iteration: int) -> RegretPoint:
@@ -194,8 +222,9 @@ class _RegretSums:
         infoset = np.full(form.n_infosets, -np.inf)
         np.maximum.at(infoset, owner[free], self.regret[free])
         infoset[actions == 0] = 0.0
-        best = np.empty(game.n_players)
+        best, mean_best = np.empty((2, game.n_players))
         best_total(form, self.gradient.copy(), best, self.locks)
+        best_total(form, self.mean_gradient.copy(), mean_best, self.locks)
         infoset_bound = np.zeros(form.n_infosets)
         overall_bound, immediate = [], []
         for player in range(game.n_players):
@@ -216,4 +245,5 @@ class _RegretSums:
             immediate=tuple(immediate),
             infoset_bound=infoset_bound,
             overall_bound=tuple(map(float, overall_bound)),
+            weighted=tuple(((mean_best - self.mean_earned) * game.unit).tolist()),
         )

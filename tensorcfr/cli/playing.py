@@ -18,7 +18,6 @@ from ..hands import Hand, save_hands
 from ..hands.spot_decisions import nodes_of_spot
 from ..hands.writing import ENDINGS as HAND_ENDINGS
 from ..hands.writing import hand_of_steps
-from ..model.public_nodes import START
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.coaching import Coach, RatedDecision

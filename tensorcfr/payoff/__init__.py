@@ -27,7 +27,7 @@ from .card_payoffs import PayoffCards, PayoffSubsets
 from .entries import ENTRIES, PayoffEntries
 from .payoff_form import PayoffForm
 from .payoff_kind import PayoffKind
-from .three_hand_lanes import THREE_HANDS
+from .three_hand_sums import THREE_HANDS
 from .three_hands import PayoffThreeHands
 
 __all__ = [

@@ -15,6 +15,7 @@ from .._util.argument_checks import Flag, Limit, Where, checked
 from .._util.files import replacing
 from .._util.renamed import renamed_attributes
 from ..algorithms import Record
+from ..algorithms.theorems import ALONE
 from ..evaluation import CorrelatedPlan, Evaluation
 from ..evaluation.exact import ExactEquilibrium
 from ..evaluation.metrics import meaning_of_exploitability
@@ -216,6 +217,8 @@ class Solution(_Evaluated):
         parts = [self.algorithm.guarantee(zero_sum=zero_sum), self.game.caveat]
         if self.locks:
             parts.insert(1, "Equilibria are those of the game with the locks.")
+        if self.game.n_players > 2:
+            parts.append(ALONE)
         return "  ".join(filter(None, parts))
 
     @property

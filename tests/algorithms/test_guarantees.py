@@ -167,7 +167,9 @@ def test_other_games_have_joint_play() -> None:
 def test_a_solution_says_what_holds_in_its_game(interpreted: None) -> None:
     kuhn, three = compile_game("kuhn"), compile_game("kuhn(players=3)")
     assert solve(kuhn, "cfr+", iters=1).guarantee.endswith(NASH)
-    assert "coarse correlated equilibria" in solve(three, "cfr+", iters=1).guarantee
+    guarantee = solve(three, "cfr+", iters=1).guarantee
+    assert "coarse correlated equilibria" in guarantee
+    assert guarantee.endswith("a value is not a promise to its player.")
     assert "no theorem" in solve(three, "icfr", iters=1).guarantee.lower()
     locked = solve(kuhn, "cfr+", iters=1, locks={"Q": {"bet": 1.0}}).guarantee
     assert "Equilibria are those of the game with the locks" in locked

@@ -15,6 +15,7 @@ from support.reference import ReferenceCFR, Tree, best_response_value, build_tre
 from tensorcfr import CompiledGame, Solver, compile_game, nash_conv, solve
 from tensorcfr.algorithms import CFR
 from tensorcfr.analysis import RegretPoint, regrets
+from tensorcfr.evaluation import correlation_gap
 from tensorcfr.games import make_game
 
 GAMES: dict[str, Any] = {
@@ -77,6 +78,22 @@ def _true_sums(game: CompiledGame, tree: Tree, algorithm: str, iterations: int) 
             for infoset in tree.infosets_of(player):
                 sums[infoset.label] += instant[infoset.label]
     return np.array([sums[label].max() for label in game.infoset_labels])
+
+
+@pytest.mark.parametrize("power", [0.0, 2.0])
+def test_weighted_regrets_are_gains_from_the_joint_play(power: float) -> None:
+    """Iterations drawn with the averaging weights; the first one has no weight."""
+    game = compile_game("kuhn(players=3)")
+    record = CFR(alternating=False, average_power=power, delay=1)
+    (point,) = regrets(game, record, checkpoints=[6])
+    solver, profiles = Solver(game, record), []
+    for _ in range(6):
+        profiles.append(solver.current_policy())
+        solver.iterate()
+    weights = np.arange(6.0) ** power * (np.arange(6) > 0)
+    plan = list(zip((weights / weights.sum()).tolist(), profiles, strict=True))
+    gains = correlation_gap(game, plan).gains
+    np.testing.assert_allclose(point.weighted, gains, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", GAMES)

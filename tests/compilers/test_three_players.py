@@ -191,6 +191,65 @@ def test_a_real_river_equals_sums_over_triples() -> None:
     assert abs(values.sum()) < 1e-11
 
 
+class Watched(Holdem):
+    """A spot of two players, and a third one with a hand that nobody else may hold."""
+
+    def __init__(self, third: tuple[int, int], **options: Any) -> None:
+        super().__init__(**options)
+        self.n_players = 3
+        self.hands = [*self.hands, np.array([third])]
+        self.weights = [*self.weights, np.ones(1)]
+
+    def node(self, state: Any) -> Any:
+        node = super().node(state)
+        if isinstance(node, Fold):
+            return Fold((*node.utilities, 0.0))
+        if isinstance(node, Showdown):
+            paid = tuple(-low for low in (node.lose[0], node.win[1]))
+            return SidePots(((node.win[0] + paid[0], (0, 1)),), (*paid, 0.0))
+        return node
+
+    def rows(self) -> None:
+        """No rows: the showdowns of the spot are for two players."""
+
+
+@pytest.mark.compiled
+def test_a_third_hand_that_never_matters() -> None:
+    """The spot of two players without the two cards, to 1e-9."""
+    options = SPOT | {"ranges": SPOT["ranges"][:2], "stacks": 100}
+    two = Solver(compile_game(Holdem(**options, dead="2c3c")), "cfr+", precision="float64")
+    third = tuple(sorted(map(Holdem(**options).cards.index, ("2c", "3c"))))
+    three = Solver(compile_game(Watched(third, **options)), "cfr+", precision="float64")
+    for count in (1, 9):
+        two.iterate(count)
+        three.iterate(count)
+        found, expected = three.evaluate(), two.evaluate()
+        np.testing.assert_allclose(found.values[:2], expected.values, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            found.best_responses[:2], expected.best_responses, rtol=0, atol=1e-9
+        )
+        assert found.values[2] == 0.0
+
+
+@pytest.mark.compiled
+def test_suits_that_change_places_change_nothing() -> None:
+    turned = str.maketrans("hdcs", "csdh")
+    ranges = ("QsQh,TcTs,AsQs", "JdJh,KcQc", "9h9s,AdTd,AsTs")
+    spots = (
+        SPOT | {"ranges": ranges},
+        SPOT
+        | {
+            "board": SPOT["board"].translate(turned),
+            "ranges": tuple(text.translate(turned) for text in ranges),
+        },
+    )
+    first, second = (
+        solve(compile_game("holdem", **spot), "cfr+", iters=10, precision="float64")
+        for spot in spots
+    )
+    np.testing.assert_allclose(first.value, second.value, rtol=0, atol=1e-12)
+
+
 class OfTwo(LimitOfThree):
     """Two players whose showdowns have side pots."""
 

@@ -32,7 +32,7 @@ from ...model.compiled_game import Recipe
 from ...model.flat_game import FlatGame
 from ...payoff import PayoffEntries
 from ...rules import CardGame
-from ..compilation import AUTO, Compilation
+from ..compilation import Compilation
 from ..sizes.counted import (
     count_betting,
     count_cards,
@@ -64,18 +64,7 @@ def lay_out(
     check(rules, name)
     counted = count_betting(rules, name, is_compiled=True)
     deals = counted.deals
-    is_many = rules.n_players > 2
-    if is_many and cut != AUTO and cut is not True:
-        raise ValueError(f"{name} has {rules.n_players} players, so it cannot be cut")
-    if cut == AUTO or not deals or is_many:
-        cut = deal_to_cut_at(rules, name, counted, symmetric=symmetric)
-    elif cut is True:
-        cut = len(deals)
-    elif isinstance(cut, bool) or not isinstance(cut, int) or not 1 <= cut <= len(deals) + 1:
-        raise ValueError(
-            f"{name} is cut where cards are dealt: cut must be the number of a deal, 1 to "
-            f"{len(deals)}, or {len(deals) + 1} for no chunks, not {cut!r}"
-        )
+    cut = deal_to_cut_at(rules, name, counted, symmetric=symmetric, cut=cut)
     size = size_of_cards(rules, name, symmetric=symmetric, cut=cut, betting=counted)
     compilation.memory.reserve(int(size.bytes_compiling))
     betting = unfold(rules, name)
@@ -85,7 +74,7 @@ def lay_out(
         symmetry = compilation.bucketed(boards, symmetry)
     limit = sequences_of_chunk(rules) if compilation.limit is None else compilation.limit
     # Files of games that are cut once store True.
-    where = True if is_many or cut == len(deals) else cut
+    where = True if rules.n_players > 2 or cut == len(deals) else cut
     recipe = Recipe(compilation.source, where, limit, symmetry=symmetric)
     counts = count_cards(rules, counted.table, deals)
     compiler = _Compiler(rules, name, betting, boards, symmetry, counts, lay_out_flat, recipe, cut)
@@ -106,8 +95,7 @@ class _Compiler:
     """Function that compiles the flat game under a memory limit."""
     recipe: Recipe
     first: int
-    """Deal after which chunks begin; 0 if no cards are dealt, and more than all deals if there are
-    no chunks."""
+    """Deal after which chunks begin, from :func:`deal_to_cut_at`."""
 
     def __post_init__(self) -> None:
         self.hands = tuple(map(len, self.rules.hands))

@@ -182,7 +182,7 @@ def opponent_weight(rules: CardGame | Weighted | HandSets, player: int) -> np.nd
 def _pair_weight(rules: CardGame | Weighted | HandSets, player: int) -> np.ndarray:
     """Sum the weights of pairs of hands of the two other players, float64 (hands,).
 
-    :mod:`tensorcfr.payoff.three_hand_lanes` derives the formula.
+    :mod:`tensorcfr.payoff.three_hand_sums` derives the formula.
     """
     own_hands, cards = rules.hands[player], len(rules.cards)
     totals, per_card, tables = [], [], []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,8 +42,8 @@ class _Terminal:
     """Sequence of each player that the terminal ends, on the first board."""
 
 
-class Payoffs:
-    """Builder for the payoffs of the forms of a card game.
+class PayoffBuilder:
+    """Builder for the payoffs of a card game.
 
     Args:
         rules: The rules.
@@ -50,7 +51,6 @@ class Payoffs:
         boards: The boards of each round.
         symmetry: The solved boards, and the classes of hands on them.
         last: Each player's last action before every node.
-        is_whole: True if cards are dealt and one form has all boards.
     """
 
     def __init__(
@@ -60,20 +60,34 @@ class Payoffs:
         boards: tuple[RoundBoards, ...],
         symmetry: Symmetry,
         last: list[list[Last]],
-        *,
-        is_whole: bool = False,
     ) -> None:
         self.rules, self.betting, self.boards, self.last = rules, betting, boards, last
         self.symmetry = symmetry
         self.dealing = Dealing(rules, betting.deals)
-        self.by_pairs = bool(rules.boards) or bool((betting.kind == RUNOUT).any())
-        """True if the payoffs before the first deal are computed for each pair of hands."""
         self.solved_for = [
             of_round.orbit_size * self.dealing.weights(of_all.cards[of_round.board])
             for of_all, of_round in zip(boards, symmetry.rounds, strict=True)
         ]
         """float64 (solved boards,) for each round: number of boards that each solved board
         represents, times their weight."""
+        shows = np.unique(betting.round[betting.kind == SHOWDOWN])
+        self.shows = [r in shows for r in range(betting.rounds + 1)]
+        """Rounds in which hands are compared, as a bool for each round."""
+
+
+class Payoffs(PayoffBuilder):
+    """Builder for the payoffs of the forms of a card game of two players.
+
+    In addition to the arguments of :class:`PayoffBuilder`, ``is_whole`` is True if cards are dealt
+    and one form has all boards.
+    """
+
+    def __init__(
+        self, rules: CardGame, betting: BettingTree, *others: Any, is_whole: bool = False
+    ) -> None:
+        super().__init__(rules, betting, *others)
+        self.by_pairs = bool(rules.boards) or bool((betting.kind == RUNOUT).any())
+        """True if the payoffs before the first deal are computed for each pair of hands."""
         self.same = same_hands(rules)
         is_held = np.ones(len(rules.cards), dtype=bool)
         if is_whole:
@@ -83,8 +97,6 @@ class Payoffs:
         self.card_number, self.n_cards = np.cumsum(is_held) - 1, int(is_held.sum())
         """Number of each card in hand lists, int64 (cards,), and how many numbers there are."""
         self.kind = PayoffSubsets if rules.hands[0].shape[1] >= WIDE_FROM else PayoffCards
-        shows = np.unique(betting.round[betting.kind == SHOWDOWN])
-        self.shows = [r in shows for r in range(betting.rounds + 1)]
 
     def of(
         self, form: CardForm, inside: np.ndarray, hand_lists: list[list[list[np.ndarray]]]

@@ -31,7 +31,7 @@ from ..cards.card_sums import (
     without,
 )
 from ..cards.card_symmetry import count_orbits, moved_hands, permutations_of
-from ..compilation import Compilation
+from ..compilation import AUTO, Compilation, CutLike
 from ..public_checks import checked_prior
 from ..public_states import (
     acting_hands,
@@ -66,6 +66,10 @@ BYTES_OF_TILES = 240
 or values, and the remains of compiling."""
 WORK_OF_WIDE = 8
 """Work of a hand of three or four cards at a terminal, as a multiple of a hand of two cards."""
+WORK_OF_THREE = 15
+"""Work of a hand at a terminal of three players, as a multiple of one of two players."""
+BYTES_OF_TERMINAL = 128
+"""Bytes per board of a terminal of three players: its sequences and amounts, and its board."""
 COMPILING_PAIRS = 68
 """Bytes per pair of hands while payoffs before the first deal are computed pair by pair."""
 SHARED = 16
@@ -136,7 +140,8 @@ def size_of_cards(
     first = deal_to_cut_at(rules, name, betting, symmetric=symmetric) if cut is None else cut
     hands = [len(player_hands) for player_hands in rules.hands]
     numbers = trunk = entries = ends = compiled = 0
-    wide = rules.hands[0].shape[1] >= WIDE_FROM
+    wide, is_of_three = rules.hands[0].shape[1] >= WIDE_FROM, len(hands) > 2
+    work = WORK_OF_WIDE if wide else WORK_OF_THREE if is_of_three else 1
     beside = max(COMPILING_CARDS, BYTES_OF_NODE * int(table[:, 0].sum()), rules.bytes_made)
     beside += BYTES_OF_WIDE * sum(hands) if wide else 0
     scratch = BYTES_OF_TILES * sum(hands) if wide else 0
@@ -152,9 +157,13 @@ def size_of_cards(
             numbers += player_actions * lanes[player]
             trunk += 0 if in_chunks else player_actions * lanes[player]
             compiled += 4 * acts[player] * (hands[player] if in_chunks else lanes[player])
-        ends += n_terminals * sum(lanes) * (WORK_OF_WIDE if wide else 1)
-        groups = -(-n_terminals // LANES) * (1 if in_chunks else solved)
-        compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * (2 if wide else 1)
+        ends += n_terminals * sum(lanes) * work
+        if is_of_three:
+            # Order, levels and their ends: at most as many levels as hands.
+            compiled += solved * (n_terminals * BYTES_OF_TERMINAL + 40 * sum(hands))
+        else:
+            groups = -(-n_terminals // LANES) * (1 if in_chunks else solved)
+            compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * (2 if wide else 1)
         compiled += solved * 16 * sum(hands) * rules.weights_vary
         if in_chunks:
             lines = int(table[r - 1, DEALS])
@@ -188,20 +197,42 @@ def size_of_cards(
 
 
 def deal_to_cut_at(
-    rules: CardGame, name: str, betting: BettingCounts, *, symmetric: bool = True
+    rules: CardGame,
+    name: str,
+    betting: BettingCounts,
+    *,
+    symmetric: bool = True,
+    cut: CutLike = AUTO,
 ) -> int:
-    """Return the last deal after which chunks have at most :data:`MOST_ENTRIES` entries.
+    """Return the deal after which chunks begin.
 
-    If no deal has so few entries, return the first one; if no cards are dealt, return 0.  Games of
-    more than two players have no chunks, so that the result is beyond the last deal.  The arguments
-    are those of :func:`size_of_cards`.
+    By default it is the last deal after which chunks have at most :data:`MOST_ENTRIES` entries, or
+    the first deal if there is none.  ``cut`` may name another deal, or be True for the last one.
+    The result is 0 if no cards are dealt.  Games of more than two players have no chunks: the
+    result is beyond the last deal.  The other arguments are those of :func:`size_of_cards`.
+
+    Raises:
+        ValueError: There is no such deal to cut at.
     """
+    deals = betting.deals
     if rules.n_players > 2:
-        return len(betting.deals) + 1
+        if cut != AUTO and cut is not True:
+            raise ValueError(f"{name} has {rules.n_players} players, so it cannot be cut")
+        return len(deals) + 1
+    if not deals:
+        return 0
+    if cut is True:
+        return len(deals)
+    if cut != AUTO:
+        if isinstance(cut, bool) or not isinstance(cut, int) or not 1 <= cut <= len(deals) + 1:
+            raise ValueError(
+                f"{name} is cut where cards are dealt: cut must be the number of a deal, 1 to "
+                f"{len(deals)}, or {len(deals) + 1} for no chunks, not {cut!r}"
+            )
+        return cut
     permutations = permutations_of(rules, name, symmetric=symmetric)
     moved = moved_hands(rules, permutations)
-    table, deals, _ = betting
-    first = len(deals)
+    table, first = betting.table, len(deals)
     while first > 1:
         lanes = [count_solved(rules, permutations, images, deals[:first]) for images in moved]
         if int(table[first - 1, DEALS]) * sum(lanes) <= MOST_ENTRIES:

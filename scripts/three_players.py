@@ -1,0 +1,201 @@
+"""Ten rivers of three players: exact distance from a Nash equilibrium, of averages and iterates.
+
+python -m scripts.three_players measure   variants of CFR; the default of card games is one of them
+python -m scripts.three_players spots     the default, CFR and CFR+ for longer, spot by spot
+python -m scripts.three_players starts    values of solutions from random strategies
+python -m scripts.three_players write     the tables of docs/results/three-players.md
+
+Every second spot of the list is to choose a variant on; the others are to judge it.  Iterations do
+not depend on the machine.  Measurements are in docs/figures/three_players.csv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks._common import progress, table
+from tensorcfr import Policy, compile_game, evaluate, solve
+from tensorcfr.algorithms import Record, find_algorithm
+from tensorcfr.model.chunked_form import buckets_by_part
+from tensorcfr.model.compiled_game import CompiledGame
+from tensorcfr.solvers.choose import CARDS_ALGORITHM
+
+from ._pages import DOCS, FIGURES, arguments, read_rows, write_parts, write_rows
+
+RESULTS = FIGURES / "three_players.csv"
+PAGE = DOCS / "results" / "three-players.md"
+MARKS = (30, 100, 300)
+LONG = 1_000
+"""Iterations of the table of spots."""
+COLUMNS = (
+    "part",
+    "spot",
+    "variant",
+    "mark",
+    "mean",
+    "max",
+    "mean of last",
+    "max of last",
+    "spread",
+)
+FIRST = "22+,A2s+,K7s+,Q8s+,J8s+,T8s+,97s+,86s+,75s+,65s,54s,ATo+,KJo+,QJo"
+MIDDLE = "99-22,ATs-A2s,KTs-K8s,QTs+,JTs,T9s,98s,87s,76s,65s,AJo-ATo,KQo"
+LAST = "JJ-22,AJs-A2s,K9s+,Q9s+,J9s+,T8s+,97s+,87s,76s,AQo-ATo,KJo+,QJo"
+SPOTS: dict[str, dict[str, Any]] = {
+    board: {"board": board, "pot": pot, "stacks": stacks, "bets": bets, "raises": raises}
+    for board, pot, stacks, bets, raises in (
+        ("Td9d6hQc2s", 60, 180, "50%,100%", "60%,a"),
+        ("Kh8h3c5d2c", 30, 90, "33%,75%", "a"),
+        ("AsTs4d4c7h", 45, (40, 120, 120), "50%", "60%,a"),
+        ("9c8c7dJhJs", 60, 120, "66%", "a"),
+        ("QsJd2s6s3h", 24, (96, 48, 96), "40%,100%", "60%,a"),
+        ("7h7c2d9sKd", 90, 150, "33%", "60%,a"),
+        ("AhKdQc5s8h", 36, 180, "50%,150%", "60%,a"),
+        ("6d5d4sTc9h", 48, (100, 100, 30), "75%", "60%,a"),
+        ("JcJd8s3s3h", 30, 60, "50%,100%", "a"),
+        ("Ad9s5h3d2d", 75, (200, 100, 60), "33%,100%", "a"),
+    )
+}
+NAMES = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "sapcfr+", "paced-cfr+")
+VARIANTS: dict[str, Record] = {name: find_algorithm(name) for name in NAMES}
+VARIANTS["default"] = CARDS_ALGORITHM
+SHOWN = ("cfr", "cfr+", "default")
+
+
+def compile_spot(name: str) -> CompiledGame:
+    """Compile a spot of the list."""
+    return compile_game("holdem", ranges=(FIRST, MIDDLE, LAST), **SPOTS[name])
+
+
+def measure(part: str, names: Iterable[str], marks: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the gains of best responses to averages and to the last iterate, in percent of the
+    pot."""
+    for spot in SPOTS:
+        game, percent = compile_spot(spot), 100 / SPOTS[spot]["pot"]
+        for name in names:
+            progress(f"{spot}, {name}")
+            solution = solve(
+                game, VARIANTS[name], iters=marks[-1], checkpoints=marks, precision="float64"
+            )
+            last = evaluate(game, solution.last_policy)
+            for point in solution.trace:
+                row = {"part": part, "spot": spot, "variant": name, "mark": point.iteration}
+                row["mean"] = percent * point.exploitability
+                if point.iteration == marks[-1]:
+                    row["max"] = percent * max(solution.evaluation.gains)
+                    row["mean of last"] = percent * last.exploitability
+                    row["max of last"] = percent * max(last.gains)
+                yield row
+
+
+def random_policy(game: CompiledGame, seed: int) -> Policy:
+    """Return a policy with independent random probabilities at every infoset."""
+    weights = np.random.default_rng(seed).exponential(size=game.n_numbers)
+    for base, buckets in buckets_by_part(game.chunks):
+        for first, actions, lanes in zip(*buckets, strict=True):
+            of_bucket = weights[base + first : base + first + actions * lanes]
+            of_bucket = of_bucket.reshape(actions, lanes)
+            of_bucket /= of_bucket.sum(axis=0)
+    return Policy(game, np.minimum(weights, 1.0))
+
+
+def starts(count: int, mark: int) -> Iterator[dict[str, Any]]:
+    """Yield the largest difference between the values of solutions from random strategies."""
+    for spot in SPOTS:
+        game, percent = compile_spot(spot), 100 / SPOTS[spot]["pot"]
+        values, gains = [], []
+        for seed in range(count):
+            progress(f"{spot}, start {seed}")
+            solution = solve(
+                game,
+                iters=mark,
+                checkpoints=(),
+                warm_start=random_policy(game, seed),
+                precision="float64",
+            )
+            values.append(solution.value)
+            gains.append(solution.evaluation.gains)
+        yield {
+            "part": "starts",
+            "spot": spot,
+            "variant": "default",
+            "mark": mark,
+            "mean": percent * float(np.mean(gains)),
+            "max": percent * float(np.max(gains)),
+            "spread": percent * float(np.ptp(values, axis=0).max()),
+        }
+
+
+def tables() -> dict[str, str]:
+    """Return the tables of the page."""
+    rows = read_rows(RESULTS)
+    spots, last = list(SPOTS), MARKS[-1]
+
+    def mean(name: str, mark: int, of: Sequence[str], what: str = "mean") -> str:
+        numbers = [
+            float(row[what])
+            for row in rows
+            if (row["part"], row["variant"], row["mark"]) == ("measure", name, str(mark))
+            and row["spot"] in of
+        ]
+        assert len(numbers) == len(of), (name, mark)
+        return f"{np.exp(np.mean(np.log(numbers))):.2g}"
+
+    halves = {"choose": spots[::2], "judge": spots[1::2]}
+    choice = [
+        [
+            f"`{name}`",
+            *(mean(name, mark, half) for half in halves.values() for mark in MARKS),
+            mean(name, last, spots, "mean of last"),
+        ]
+        for name in VARIANTS
+    ]
+    header = ["variant", *(f"{half}, {mark}" for half in halves for mark in MARKS)]
+    found = {(row["spot"], row["variant"]): row for row in rows if row["part"] == "spots"}
+    found = {key: row for key, row in found.items() if row["mark"] == str(LONG)}
+    spread = {row["spot"]: float(row["spread"]) for row in rows if row["part"] == "starts"}
+
+    def pair(row: Mapping[str, Any], suffix: str) -> str:
+        return ", ".join(f"{float(row[what + suffix]):.2g}" for what in ("mean", "max"))
+
+    suffixes = {"average": "", "last": " of last"}
+    lines = [
+        [
+            f"{spot} ({'choose' if spot in halves['choose'] else 'judge'})",
+            *(pair(found[spot, name], suffix) for name in SHOWN for suffix in suffixes.values()),
+            f"{spread[spot]:.2g}",
+        ]
+        for spot in spots
+    ]
+    columns = [f"`{name}`, {what}" for name in SHOWN for what in suffixes]
+    return {
+        "choice": table([*header, f"last iterate, {last}"], choice),
+        "spots": table(["board", *columns, "difference of values"], lines),
+    }
+
+
+def main() -> None:
+    """Measure, or write the page."""
+    parser = arguments(__doc__)
+    parser.add_argument("part", choices=("measure", "spots", "starts", "write"))
+    part = parser.parse_args().part
+    if part == "write":
+        write_parts(PAGE, "three_players", tables())
+        return
+    kept = [row for row in read_rows(RESULTS) if row["part"] != part]
+    if part == "starts":
+        new = starts(5, MARKS[-1])
+    elif part == "spots":
+        new = measure(part, SHOWN, (LONG,))
+    else:
+        new = measure(part, VARIANTS, MARKS)
+    for row in new:
+        kept.append(dict.fromkeys(COLUMNS, "") | row)
+        write_rows(RESULTS, kept)
+
+
+if __name__ == "__main__":
+    main()
