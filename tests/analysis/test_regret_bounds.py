@@ -41,7 +41,10 @@ def test_the_true_sums_are_those_that_cfr_keeps(name: str, *, alternating: bool)
     solver = Solver(game, record)
     solver.iterate(40)
     np.testing.assert_allclose(
-        point.infoset, best_actions(game, solver.state.regret), rtol=0, atol=1e-10
+        point.infoset,
+        best_actions(game, solver.whole_regrets(solver.problem, solver.state)),
+        rtol=0,
+        atol=1e-10,
     )
 
 
