@@ -1,11 +1,11 @@
 """Smaller form of a game of hidden moves: payoffs move to the sequences that decide them.
 
 Where the deal makes the private information, terminals form blocks of hands
-(:mod:`.payoff_blocks`).  Where hidden moves make it, every terminal is an entry of its own, but
-most entries do not depend on the last moves: a bid above all cards that the other player has left
-wins the round, whatever is played.  If a player's actions at an infoset all have the same payoff,
-the payoff depends on the sequence before them, because the reaches after the actions add up to the
-reach before.  So one entry takes the place of several.
+(:mod:`.payoff_blocks`).  Where hidden moves make it, every terminal is an entry of its own.  But
+most of these payoffs do not depend on the last moves: a bid above all cards that the other player
+has left wins the round against each of them.  If all actions of a player at an infoset have the
+same payoff, it depends on the sequence before them, because the reaches after the actions add up to
+the reach before.  So one entry takes the place of several.
 
 Three changes leave every regret and every value as they are:
 
@@ -111,10 +111,10 @@ def _move_along(form: SequenceForm, mover: int, entries: Entries) -> Entries:
     # From the deepest bucket up, because payoffs that move may move on.
     for bucket in range(end - 1, first - 1, -1):
         last, payoff = entries
-        here = last[mover] >= form.bucket_sequence[bucket]
-        stay, up = _split(form, mover, bucket, _added((last[:, here], payoff[here])))
+        after = last[mover] >= form.bucket_sequence[bucket]
+        stay, up = _split(form, mover, bucket, _added((last[:, after], payoff[after])))
         kept.append(stay)
-        entries = _joined((last[:, ~here], payoff[~here]), up)
+        entries = _joined((last[:, ~after], payoff[~after]), up)
     return _joined(*kept, _added(entries))
 
 
@@ -167,11 +167,11 @@ def _split(
     moves = (actions - count + 1 < paid[candidates]) | (actions == 1)
     number[candidates[~moves]] = -1
     stays = number[group] < 0
-    table, common, at = table[moves], common[moves], first[candidates[moves]]
+    table, common, example = table[moves], common[moves], first[candidates[moves]]
     rest = table - common[:, None]
     rest[np.abs(rest) <= PAYOFF_ROUNDING * np.abs(common)[:, None]] = 0.0
     row, left = np.nonzero(rest)
-    lane, up = key[mover, at], last[:, at]
+    lane, up = key[mover, example], last[:, example]
     differing = up[:, row]
     differing[mover] = form.bucket_sequence[bucket] + left * lanes + lane[row]
     up[mover] = form.infoset_parent[form.bucket_infoset[bucket] + lane]
@@ -203,9 +203,9 @@ def _infosets_that_matter(form: SequenceForm, moved: list[Entries]) -> np.ndarra
     shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
     # The deepest buckets of a player come last; they mark sequences before them.
     for begin, sequence, lanes, actions in zip(*(s[::-1].tolist() for s in shapes), strict=True):
-        here = pays[sequence : sequence + lanes * actions].reshape(actions, lanes).any(axis=0)
-        matters[begin : begin + lanes] = here
-        pays[form.infoset_parent[begin : begin + lanes][here]] = True
+        paid = pays[sequence : sequence + lanes * actions].reshape(actions, lanes).any(axis=0)
+        matters[begin : begin + lanes] = paid
+        pays[form.infoset_parent[begin : begin + lanes][paid]] = True
     return matters
 
 

@@ -236,14 +236,14 @@ def check_regrets(reader: Reader) -> None:
     weight[acts] /= np.bincount(infoset[acts], weight[acts])[infoset[acts]]
     regret, _ = _regrets(small, weight)
     share = (regret / members_of(reader))[sequence]
-    found, size = _regrets(form, weight[sequence])
+    whole_regret, size = _regrets(form, weight[sequence])
     omitted = np.isin(sequence, small.player_sequences[:-1])
     omitted[form.player_sequences[:-1]] = False
-    wrong = (np.abs(found - share) > PAYOFF_TOLERANCE * size) & ~omitted
+    wrong = (np.abs(whole_regret - share) > PAYOFF_TOLERANCE * size) & ~omitted
     if (i := first_true(wrong)) is not None:
         fail(
             f"the regrets of {reader.sequence(i)} and of merged sequence {sequence[i]} differ: "
-            f"under one and the same weights {found[i]:.12g} and {share[i]:.12g}"
+            f"under one and the same weights {whole_regret[i]:.12g} and {share[i]:.12g}"
         )
 
 

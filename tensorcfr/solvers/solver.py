@@ -346,12 +346,12 @@ def _complete_averages(
     for begin, first, lanes, actions in zip(*(s.tolist() for s in shapes), strict=True):
         parent = form.infoset_parent[begin : begin + lanes]
         of_lane = infoset[number[first : first + lanes]]
-        at = np.flatnonzero((of_lane < 0) | (merged_parent[of_lane] != carrier[parent]))
+        lane = np.flatnonzero((of_lane < 0) | (merged_parent[of_lane] != carrier[parent]))
         table = strategy[first : first + lanes * actions].reshape(actions, lanes)
-        total = table[:, at].sum(axis=0)
-        share = np.full((actions, len(at)), 1.0 / actions)
-        np.divide(table[:, at], total, out=share, where=total > 0.0)
-        table[:, at] = share * strategy[parent[at]]
+        total = table[:, lane].sum(axis=0)
+        share = np.full((actions, len(lane)), 1.0 / actions)
+        np.divide(table[:, lane], total, out=share, where=total > 0.0)
+        table[:, lane] = share * strategy[parent[lane]]
 
 
 def expand_to_policy(game: CompiledGame, form: ChunkedForm, numbers: np.ndarray) -> np.ndarray:
