@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
@@ -186,7 +187,8 @@ class SpotForm:
             raise ValueError(f"there is no game {brief(source)}; {suggest(source[:60], GAMES)}")
         fields = request.get("fields")
         if self.library is not None and isinstance(fields, Mapping):
-            self.library.remember(fields)
+            with suppress(OSError, ValueError):  # A folder that is full must not stop a solve.
+                self.library.remember(fields)
         arguments = source, request.get("iterations"), target, precision, threads
         self._start("building the game", self._build, *arguments)
 
@@ -265,6 +267,11 @@ class SpotForm:
     # ------------------------------------------------------------------------------------- library
 
     def _library(self) -> Library:
+        """Return the library.
+
+        Raises:
+            ValueError: There is none.
+        """
         if self.library is None:
             raise ValueError("this viewer has no folder to save in")
         return self.library
@@ -291,8 +298,9 @@ class SpotForm:
         if not force and library.path(kind, name).exists():
             return {"exists": True}
         if kind == "solutions":
+            view = _view_of(request.get("view"))
             path = self._save_solution(request, library.target(kind, name, force=force))
-            library.keep_page(_view_of(request.get("view")), name)
+            library.keep_page(view, name)
         else:
             text = request.get("text")
             if kind == "spots":
@@ -302,7 +310,8 @@ class SpotForm:
             path = library.write(kind, name, text, force=force)
         return {"path": str(path), "library": library.about()}
 
-    def _save_solution(self, request: Any, path: Any) -> Any:
+    def _save_solution(self, request: Any, path: Path) -> Path:
+        """Save a solution of the session to a file, and return its path."""
         session, number = self.session, request.get("solution", 0)
         if session is None or type(number) is not int or not 0 <= number < len(session.solutions):
             raise ValueError(f"there is no solution {brief(number)}")
@@ -364,12 +373,13 @@ class SpotForm:
         """Keep the state of the page: ``form``, the fields, and ``view``, its address and locks."""
         form = request.get("form")
         if isinstance(form, Mapping) and self.library is not None:
-            self.library.change_page(form=dict(form))
+            with suppress(OSError):  # The page asks for this while the user types.
+                self.library.change_page(form=dict(form))
         if request.get("view") is not None:
             self.view = _view_of(request["view"])
         return {}
 
-    def finish(self) -> list[Any]:
+    def finish(self) -> list[Path]:
         """Stop the solve, and keep the solutions that have not been saved in the library.
 
         Returns:

@@ -197,6 +197,10 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     start = SpotForm(None, Library(tmp_path / "file"))
     with pytest.raises(OSError, match="file"):
         start.save({"kind": "ranges", "name": "x", "text": "AA"})
+    # It does not stop a solve, nor a user who types.
+    start.keep_page({"form": {"pot": "5"}})
+    start.begin({"game": "kuhn", "iterations": 5, "fields": {"pot": "5"}})
+    assert wait(start)["ready"]
 
 
 def test_a_build_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,14 +53,19 @@ function keepForm() {
 function readForm() {
   const parts = location.hash.split("&").slice(1).map(part => part.split("="));
   for (const [name, value] of parts) if (name in FIELDS) try { spot[name] = decodeURIComponent(value); } catch { /* Not ours. */ }
-  if (!parts.length && !isFilled) takeFields(choices.page.form, {});
+  if (!parts.length && !isFilled) takeFields({...FIELDS, ...choices.page.form});
   isFilled = true;
 }
 
-// Take fields that the server sends or keeps. Others get `rest`: their defaults, unless some are to stay.
-function takeFields(fields, rest = {...FIELDS, ...only(spot, [...Object.keys(SOLVING), ...(fields.oop ? [] : ["oop", "ip"]), ...(fields["bets.river"] === undefined ? Object.keys(FIELDS).filter(name => /^(bets|raises|donk|split)/.test(name)) : [])])}) {
-  Object.assign(spot, rest);
-  for (const [name, value] of Object.entries(fields || {})) if (name in FIELDS && typeof value === "string") spot[name] = value;
+// Take fields that the server sends. Others get their defaults; but settings of the solve stay, and so
+// do ranges and sizes if the fields have none.
+function takeFields(fields) {
+  const stays = name => name in SOLVING || (!("oop" in fields) && ["oop", "ip"].includes(name)) ||
+    (!("bets.river" in fields) && /^(bets|raises|donk|split)/.test(name));
+  for (const name of Object.keys(FIELDS)) {
+    if (typeof fields[name] === "string") spot[name] = fields[name];
+    else if (!stays(name)) spot[name] = FIELDS[name];
+  }
 }
 const only = (from, names) => Object.fromEntries(names.map(name => [name, from[name]]));
 
