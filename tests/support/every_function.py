@@ -247,7 +247,13 @@ def _regrets(case: Case) -> Any:
 
 def _responses(case: Case) -> Any:
     found = robust_responses(
-        case.game, case.policy.to_dict(1), 0, weights=[0.5], algorithm="dcfr", iters=3
+        case.game,
+        case.policy.to_dict(1),
+        0,
+        weights=[0.5],
+        algorithm="dcfr",
+        iters=3,
+        precision="float64",
     )
     return [found.gain, found.risk, found.gaps]
 
