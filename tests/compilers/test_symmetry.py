@@ -124,7 +124,6 @@ def test_a_whole_deck() -> None:
         "liars_dice(faces=3)",
         "bluff(dice=(2, 1), faces=3)",
         "liars_dice(dice=2, faces=2, wild=False)",
-        "goofspiel(cards=3)",
         "kuhn(players=3)",
         "leduc(players=3, suits=1)",
     ],
