@@ -39,7 +39,8 @@ def lay_out(rules: PublicTreeGame, read: Read, compilation: Compilation) -> Flat
     name, memory, symmetry = compilation.name, compilation.memory, compilation.symmetry
     public = read.unfolded(memory.what)
     if public.tree.n_players != 2:
-        return compile_histories(_expand_histories(rules, public, read.unit, compilation), name)
+        histories = _expand_histories(rules, public, read.unit, compilation)
+        return compile_histories(histories, name, symmetry=symmetry)
     if symmetry:
         memory.reserve(colour_refinement.bytes_needed(public.tree))
     return assemble(rules, public, name, unit=read.unit, symmetry=symmetry)

@@ -39,7 +39,8 @@ from tensorcfr.algorithms.records import SCHEDULE_ROWS
 
 # A twin passes over the sequences of the game.
 GAMES = {
-    name: compile_game(name, symmetry=False) for name in ("kuhn(cards=4)", "goofspiel(cards=3)")
+    name: compile_game(name, symmetry=False)
+    for name in ("kuhn(cards=4)", "kuhn(players=3)", "goofspiel(cards=3)")
 } | {f"random {seed}": compile_game(random_game(seed, n_players=2 + seed % 2)) for seed in (3, 4)}
 
 

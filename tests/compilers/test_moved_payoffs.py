@@ -192,6 +192,7 @@ def test_the_form_is_optional() -> None:
     game = compile_game(rules)
     assert "solved as" in game.summary()
     assert compile_game(rules, symmetry=False).merged is None
+    assert compile_game("kuhn(players=3)", symmetry=False).merged is None
     assert game.without_merging().digest == game.digest
 
 
