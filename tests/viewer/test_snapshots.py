@@ -28,7 +28,7 @@ def test_a_snapshot_is_the_solution_of_its_iterations(
 ) -> None:
     monkeypatch.setattr(snapshots, "FIRST", 0.0)
     monkeypatch.setattr(snapshots, "PAUSE", 0.0)
-    monkeypatch.setattr(snapshots, "SHARE", 1.0)
+    monkeypatch.setattr(snapshots, "SHARE", 1e9)
     source, options, label = GAMES[name]
     game = compile_game(source, **options)
     action = game.lockable(label)[1][-1]
