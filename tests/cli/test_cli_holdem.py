@@ -236,7 +236,7 @@ def test_buckets(kind: str) -> None:
     )
     among, against = re.findall(r"exploitability (?:is )?([\d.e-]+) chips", report)
     spot = compile_game(
-        "spot",
+        "holdem",
         board=(board or TINY)[1],
         ranges=("AA,KK,QQ,AKs", "AA-TT,AKs,AQs,AKo"),
         pot=100,
