@@ -37,6 +37,9 @@ BYTES_PER_TERMINAL = 150
 ENTRIES_PER_SLICE = 12
 """Number of entries that a product processes in the time in which it begins a slice."""
 
+MOST_AT_ROOT = 100.0
+"""Largest utility that is paid at the root, as a multiple of the mean absolute utility."""
+
 Entries = tuple[np.ndarray, np.ndarray]
 """Last sequences of all players, int64 (players, entries), and payoffs, float64 (entries,)."""
 
@@ -53,7 +56,7 @@ def simplify(form: SequenceForm, tree: HistoryTree) -> Merged | None:
         form.player_sequences[:-1], form.infoset_sequence, form.infoset_stride
     )
     last, reach = last[:, tree.terminal], reach[tree.terminal]
-    paid_at_root = _most_frequent_utilities(tree)
+    paid_at_root = _most_frequent_utilities(tree, reach)
     moved = []
     for player, at_root in enumerate(paid_at_root.tolist()):
         entries = last, reach * (tree.utility[:, player] - at_root)
@@ -66,11 +69,16 @@ def simplify(form: SequenceForm, tree: HistoryTree) -> Merged | None:
     return _lay_out(form, moved)
 
 
-def _most_frequent_utilities(tree: HistoryTree) -> np.ndarray:
+def _most_frequent_utilities(tree: HistoryTree, reach: np.ndarray) -> np.ndarray:
     """Return the most frequent utility of each player, float64 (players,).
 
     It is 0 unless the probabilities of every chance node sum to 1, apart from rounding: otherwise
-    the probabilities of the terminals do not.
+    the probabilities of the terminals do not.  And it is 0 if it is large next to the mean utility:
+    the rounding of payments at the root would then be large next to regrets.
+
+    Args:
+        tree: The histories.
+        reach: float64 (terminals,): chance's reach of each terminal.
     """
     utilities = np.zeros(tree.utility.shape[1])
     chance = np.flatnonzero(tree.player == CHANCE)
@@ -82,8 +90,11 @@ def _most_frequent_utilities(tree: HistoryTree) -> np.ndarray:
     for player, utility in enumerate(tree.utility.T):
         values, count = np.unique(utility, return_counts=True)
         # One entry at the root takes the place of those that become 0.
-        if count.max() > np.count_nonzero(utility == 0.0) + 1:
-            utilities[player] = values[count.argmax()]
+        if count.max() <= np.count_nonzero(utility == 0.0) + 1:
+            continue
+        at_root, mean = values[count.argmax()], reach @ np.abs(utility) / reach.sum()
+        if abs(at_root) <= MOST_AT_ROOT * mean:
+            utilities[player] = at_root
     return utilities
 
 
