@@ -37,8 +37,8 @@ BYTES_PER_TERMINAL = 150
 ENTRIES_PER_SLICE = 12
 """Number of entries that a product processes in the time in which it begins a slice."""
 
-MOST_AT_ROOT = 100.0
-"""Largest utility that is paid at the root, as a multiple of the mean absolute utility."""
+ROOT_RATIO = 100.0
+"""Largest ratio between the utility that is paid at the root and the mean absolute utility."""
 
 Entries = tuple[np.ndarray, np.ndarray]
 """Last sequences of all players, int64 (players, entries), and payoffs, float64 (entries,)."""
@@ -73,8 +73,8 @@ def _most_frequent_utilities(tree: HistoryTree, reach: np.ndarray) -> np.ndarray
     """Return the most frequent utility of each player, float64 (players,).
 
     It is 0 unless the probabilities of every chance node sum to 1, apart from rounding: otherwise
-    the probabilities of the terminals do not.  And it is 0 if it is large next to the mean utility:
-    the rounding of payments at the root would then be large next to regrets.
+    the probabilities of the terminals do not.  And it is 0 if it is not near the mean utility: of a
+    large one, the rounding would be large next to regrets; a small one would be lost in sums.
 
     Args:
         tree: The histories.
@@ -93,7 +93,7 @@ def _most_frequent_utilities(tree: HistoryTree, reach: np.ndarray) -> np.ndarray
         if count.max() <= np.count_nonzero(utility == 0.0) + 1:
             continue
         at_root, mean = values[count.argmax()], reach @ np.abs(utility) / reach.sum()
-        if abs(at_root) <= MOST_AT_ROOT * mean:
+        if mean / ROOT_RATIO <= abs(at_root) <= mean * ROOT_RATIO:
             utilities[player] = at_root
     return utilities
 

@@ -9,15 +9,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_TOLERANCE
+from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_ROUNDING, PAYOFF_TOLERANCE
 from .._util.violations import fail, first_true, outside
 from ..kernels.evaluation import add_payoffs
 from ..model.arrays import SequenceForm, frozen_arrays
 from ..payoff import magnitudes, product, triples
 from .reader import Reader
 
-SMALLEST_REGRET = 1e-14
-"""Regrets below this are rounding errors, in games whose payoffs are near 1."""
+ROUNDINGS = 16 * PAYOFF_ROUNDING
+"""Largest rounding error of a regret, as a share of the largest utility: payoffs that cancel leave
+it, and the two forms add them in different orders."""
 
 
 def omitted_buckets(reader: Reader) -> np.ndarray:
@@ -237,17 +238,13 @@ def check_regrets(reader: Reader) -> None:
     infoset, _ = small.owners
     acts = infoset >= 0
     weight[acts] /= np.bincount(infoset[acts], weight[acts])[infoset[acts]]
-    regret, small_size = _regrets(small, weight)
+    regret, _ = _regrets(small, weight)
     share = (regret / members_of(reader))[sequence]
     whole_regret, size = _regrets(form, weight[sequence])
-    # A payoff at the root may be large next to the payoffs from which it is subtracted, and payoffs
-    # that cancel leave a rounding error of the largest one.
-    size += small_size[sequence]
-    size = np.maximum(size, 1e-3 * size.max())
     omitted = np.isin(sequence, small.player_sequences[:-1])
     omitted[form.player_sequences[:-1]] = False
-    # Some subgames pay nothing but rounding errors.
-    wrong = (np.abs(whole_regret - share) > PAYOFF_TOLERANCE * size + SMALLEST_REGRET) & ~omitted
+    limit = PAYOFF_TOLERANCE * size + ROUNDINGS * np.abs(reader.game.histories.utility).max()
+    wrong = (np.abs(whole_regret - share) > limit) & ~omitted
     if (i := first_true(wrong)) is not None:
         fail(
             f"the regrets of {reader.sequence(i)} and of merged sequence {sequence[i]} differ: "

@@ -196,6 +196,37 @@ def test_the_form_is_optional() -> None:
     assert game.without_merging().digest == game.digest
 
 
+def test_rounding_errors_as_payoffs() -> None:
+    """Resolving makes such games: the most frequent utility is the rounding error of a difference,
+    and utilities near 1 cancel."""
+    chance = {"x": 0.5, "y": 0.25, "z": 0.25}
+    last = {"x": 0.5, "y": 0.5, "z": -1.5}
+    nodes: dict[tuple[str, ...], Any] = {(): Chance(chance)}
+    for outcome in chance:
+        nodes[outcome,] = Decision(0, "0", ("a", "b", "c"))
+        for action in "abc":
+            won = last[outcome] if action == "c" else -(2.0**-52)
+            nodes[outcome, action] = Terminal([won, -won])
+    assert_one_answer(compile_game(Written(nodes)), "cfr", (1, 2))
+
+
+def test_a_rare_utility_is_not_paid_at_the_root() -> None:
+    """Most terminals pay 1, with a chance of 1e-9 together.  If 1 were subtracted from the payoffs
+    near 1e-7, the first nine digits of their regrets would be left."""
+    small = {("a", "c"): 1e-7, ("a", "d"): -2e-7, ("b", "c"): -3e-7, ("b", "d"): 1.5e-7}
+    nodes: dict[tuple[str, ...], Any] = {(): Chance({"rare": 1e-9, "usual": 1 - 1e-9})}
+    for branch, firsts, seconds in (("rare", "ab", "cdefg"), ("usual", "ab", "cd")):
+        nodes[branch,] = Decision(0, f"0 {branch}", tuple(firsts))
+        for first in firsts:
+            nodes[branch, first] = Decision(1, f"1 {branch}", tuple(seconds))
+            for second in seconds:
+                won = 1.0 if branch == "rare" else small[first, second]
+                nodes[branch, first, second] = Terminal([won, -won])
+    game = compile_game(Written(nodes))
+    assert game.merged is not None
+    assert_one_answer(game, "cfr", (1, 2, 10))
+
+
 def test_warm_starts_are_those_of_the_whole_form() -> None:
     """The scale of their regrets follows from values, which moves of payoffs change."""
     game = compile_game("goofspiel(cards=4)")
