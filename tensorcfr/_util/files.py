@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import re
 import secrets
@@ -51,6 +53,30 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     except OSError as error:
         # The error of a full disk names no file, and other errors name the unfinished file.
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def open_locked(path: Path, user: str) -> io.FileIO:
+    """Open a file to append to it, and lock it against other processes; Windows has no such locks.
+
+    Args:
+        path: The file.
+        user: Name of what writes it, for the error: ``"sweep"``.
+
+    Raises:
+        OSError: The file cannot be written.
+        ValueError: Another process has locked it.
+    """
+    file = open(path, "ab", buffering=0)  # noqa: SIM115
+    if not HAS_LOCKS:
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        if error.errno not in (errno.EACCES, errno.EAGAIN):
+            raise
+        raise ValueError(f"{path}: another {user} is writing this file") from None
+    return file
 
 
 def _sync_folder(folder: Path) -> None:

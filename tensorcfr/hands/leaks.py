@@ -45,7 +45,7 @@ class Leak(NamedTuple):
     """All decisions of one kind: an action in a situation."""
 
     situation: HandSituation
-    """HandSituation, without the course before, the stack and the board."""
+    """Situation, without the course before, the stack and the board."""
     action: str
     """Class of the action."""
     decisions: int

@@ -37,7 +37,7 @@ SOLUTION = Kind((Solution,), "a Solution of a spot")
 
 
 class ModelledDecision(NamedTuple):
-    """PlayedDecision of a spot in a model."""
+    """Decision of a spot in a model."""
 
     label: str
     """Line to the decision."""

@@ -17,6 +17,8 @@ from ..formats.hand_histories import GAMES_OF_VARIANTS
 
 STREETS = ("preflop", "flop", "turn", "river")
 """Streets of a hand."""
+BOARD_CARDS = (0, 3, 4, 5)
+"""Number of cards on the board on each street."""
 RAKE = "_rake"
 """Field with the chips that the house took, as the text of a site gives them."""
 CHIPS_OFF = 0.011
@@ -34,7 +36,7 @@ class HandError(GameError):
 
 
 class PlayedDecision(NamedTuple):
-    """PlayedDecision of a player in a hand; amounts are in the unit of the hand."""
+    """Decision of a player in a hand; amounts are in the unit of the hand."""
 
     seat: int
     """Player who acts, in the order of :attr:`Hand.players`."""
@@ -275,8 +277,10 @@ def _decisions(history: Any) -> tuple[list[PlayedDecision], list[float], list[fl
         seat = state.actor_index
         before = None if seat is None else _Before.of(state, seat)
         if before and not put_in:
-            pairs = zip(history.antes, state.bets, strict=True)
-            put_in = [float(ante) + float(bet) for ante, bet in pairs]
+            # Between two players PHH lists antes in the order of the blinds, which is reversed.
+            antes = history.antes[:: -1 if len(history.antes) == 2 else 1]
+            paid = zip(antes, history.starting_stacks, state.bets, strict=True)
+            put_in = [float(min(ante, stack)) + float(bet) for ante, stack, bet in paid]
         payoffs = list(map(float, state.payoffs))
     if not decisions:
         raise HandError("nobody acts in the hand")

@@ -21,14 +21,14 @@ from ..games.poker.spot import Spot
 from ..model.arrays import CHANCE, TERMINAL
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
-from .played_hands import PlayedDecision
+from .played_hands import BOARD_CARDS, PlayedDecision
 from .situations import HandSituation, situations
 from .spot_decisions import nodes_of_spot, size_of
 from .spots_of_hands import POT, HandInSpot, SpotError, card_key, moved_card
 
 
 class PricedDecision(NamedTuple):
-    """PlayedDecision of a player with its cost."""
+    """Decision of a player with its cost."""
 
     source: str
     """File of the hand."""
@@ -37,7 +37,7 @@ class PricedDecision(NamedTuple):
     player: str
     """Name of the player."""
     situation: HandSituation
-    """HandSituation, without the course before, the stack and the board."""
+    """Situation, without the course before, the stack and the board."""
     action: str
     """Class of the action."""
     cards: str
@@ -54,6 +54,10 @@ class PricedDecision(NamedTuple):
     """Currency of the chips; empty for play money or a tournament."""
 
 
+WITHOUT_EFFECT = ("threads", "memory_limit")
+"""Options of a solve that do not change its solution."""
+
+
 class StoredSpot:
     """A spot with its solution and prices, kept in a folder.
 
@@ -68,7 +72,8 @@ class StoredSpot:
         self, folder: Path | None, text: str, target: Any, options: Mapping[str, Any]
     ) -> None:
         self._spot = text
-        settings = json.dumps([text, str(target), sorted(map(str, options.items()))])
+        kept = sorted(str(item) for item in options.items() if item[0] not in WITHOUT_EFFECT)
+        settings = json.dumps([text, str(target), kept])
         self._digest = hashlib.sha256(settings.encode()).hexdigest()[:24]
         self._folder, self._target, self._options = folder, target, options
 
@@ -100,7 +105,7 @@ class StoredSpot:
         solution = solve(game, target=self._target, **self._options)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            solution.save(path)
+            solution.save(path, force=True)
         return solution
 
     def priced(
@@ -108,7 +113,8 @@ class StoredSpot:
     ) -> dict[str, Any]:
         """Return the priced decisions of hands in this spot, and the luck of their boards."""
         names = None if players is None else sorted(players)
-        key = repr([(m.hand.source, m.hand.index, m.hand.rules) for m in members]) + repr(names)
+        hands = [member.hand for member in members]
+        key = repr([(h.source, h.index, h.currency, h.rules) for h in hands] + [names])
         digest = hashlib.sha256(key.encode()).hexdigest()
         path = self._path("json")
         if path is not None and path.exists() and self.is_solved:
@@ -196,7 +202,7 @@ def _steps(nodes: Any, member: HandInSpot) -> Iterator[tuple[int, int | None, st
     """
     hand, node = member.hand, 0
     state = nodes.rules.root()
-    dealt = (0, 3, 4, 5)[hand.decisions[member.first].street]
+    dealt = BOARD_CARDS[hand.decisions[member.first].street]
     pending = list(range(member.first, len(hand.decisions)))
     while True:
         actor = nodes.player(node)
@@ -254,7 +260,8 @@ def _priced(
         return None
     taken, decision = labels.index(label), hand.decisions[index]
     _, situation, word = list(situations(hand))[index]
-    cost = max(float(expected.max() - expected[taken]), 0.0) * member.pot / POT
+    lost = values.game.round_to_zero(float(expected.max() - expected[taken]))
+    cost = lost * member.pot / POT
     return [
         hand.source,
         hand.index,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import io
 import json
 import re
 from collections import Counter
@@ -16,7 +17,9 @@ from typing import Annotated, Any, NamedTuple
 
 from .._util.argument_checks import LONGEST_PATH, Text, Where, checked
 from .._util.extras import needs
+from .._util.files import open_locked
 from .._util.one_line import OneLine
+from .._util.version import __version__
 from ..formats.text_formats import HANDS_OF_PHH, KINDS
 from ..model.game_arguments import CALLABLE
 from .played_hands import Hand, HandError, PlayedDecision, replay
@@ -153,7 +156,7 @@ def _histories(text: str) -> Iterator[Any]:
     pokerkit = needs("pokerkit", "hands")
     if _PHH.search(text):
         # Hands are read one by one, so that a damaged one leaves the others.
-        for part in _HEADING.split(text) if _HEADING.search(text) else [text]:
+        for part in _HEADING.split(text)[1:] or [text]:
             if part.strip():
                 yield _checked(partial(pokerkit.HandHistory.loads, part))
         return
@@ -189,7 +192,8 @@ class _Records:
         store: Folder, or None to keep nothing.
 
     Raises:
-        ValueError: A line is damaged, other than the last one of an interrupted call.
+        ValueError: A line is damaged, other than the last one of an interrupted call; or another
+            process reads hands into this store.
     """
 
     def __init__(self, store: str | Path | None) -> None:
@@ -198,10 +202,12 @@ class _Records:
         self._file: Any = None
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            kept = self._load(self._path) if self._path.exists() else 0
-            self._file = self._path.open("r+b" if self._path.exists() else "wb")
-            self._file.truncate(kept)
-            self._file.seek(kept)
+            self._file = io.BufferedWriter(open_locked(self._path, "reader of hands"))
+            try:
+                self._file.truncate(self._load(self._path))
+            except BaseException:
+                self._file.close()
+                raise
 
     def _load(self, path: Path) -> int:
         """Read the records, and return the number of bytes of whole lines."""
@@ -231,7 +237,8 @@ class _Records:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             return (), (Failure(name, 0, f"a file of hands has at most {MAX_BYTES:,} bytes"),)
-        digest = hashlib.sha256(content).hexdigest()
+        # Another version may read more hands, and has other records.
+        digest = hashlib.sha256(__version__.encode() + content).hexdigest()
         known = self._known.get(name)
         if known is not None and known["digest"] == digest:
             return (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..games.poker.deck import RANKS
-from .played_hands import BET, RAISE, STREETS, Hand, PlayedDecision
+from .played_hands import BET, BOARD_CARDS, RAISE, STREETS, Hand, PlayedDecision
 
 SIZES = ((0.45, "small"), (0.8, "medium"), (1.25, "large"), (math.inf, "over"))
 """Largest share of the pot after a call, and the word, of each class of bets."""
@@ -150,10 +150,10 @@ def situations(hand: Hand) -> Iterator[tuple[PlayedDecision, HandSituation, str]
             if number:
                 before = _before(before, STREETS[street], course)
             street, course = decision.street, StreetCourse()
-            relative = _relative(names, in_hand) if street else dict(enumerate(names))
+            relative = _relative(in_hand) if street else dict(enumerate(names))
             if street:
                 stack = stack_class(decision.behind / decision.pot)
-        board = hand.board[: (0, 6, 8, 10)[street]]
+        board = hand.board[: 2 * BOARD_CARDS[street]]
         position = relative[decision.seat]
         if street == 0:
             depth = float(hand.stacks[decision.seat] / hand.min_bet)
@@ -185,7 +185,7 @@ def _before(before: str, street: str, course: StreetCourse) -> str:
     return f"{before}; {street} {course.summary}"
 
 
-def _relative(names: Sequence[str], in_hand: set[int]) -> dict[int, str]:
+def _relative(in_hand: set[int]) -> dict[int, str]:
     """Return the position of each player who is left, in the order of play after the flop."""
     seats = sorted(in_hand)
     if len(seats) == 2:

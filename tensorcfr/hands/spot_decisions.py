@@ -32,12 +32,12 @@ SEATS = (OOP, IP)
 
 
 class SpotDecision(NamedTuple):
-    """PlayedDecision of a player at a public node of a spot."""
+    """Decision of a player at a public node of a spot."""
 
     node: int
     """Public node."""
     situation: HandSituation
-    """HandSituation; the course before the spot is unknown unless it was given."""
+    """Situation; the course before the spot is unknown unless it was given."""
     labels: tuple[str, ...]
     """Labels of the actions."""
     classes: tuple[str, ...]

@@ -17,12 +17,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._util.argument_checks import Check, Number, brief, checked
-from ..games import GAMES
+from ..games import GAMES, SPOTS
 from ..games.holdem import Holdem
 from ..games.poker.deck import HAND_NUMBER, HANDS, RANKS, SUITS, grid_place, read_cards
 from ..games.poker.ranges import range_text
-from ..games.poker.spot import Spot
-from .played_hands import BET, FOLD, RAISE, STREETS, Hand, Hands
+from .played_hands import BET, BOARD_CARDS, FOLD, RAISE, STREETS, Hand, Hands
 from .situations import POTS, pot_class
 from .spot_decisions import SEATS
 
@@ -115,7 +114,7 @@ def spot_of(hand: Hand, spots: Spots, watched: Collection[str]) -> tuple[str, Ha
     """
     first = first_of_two(hand, spots.street)
     start = hand.decisions[first]
-    n_cards = (0, 3, 4, 5)[start.street]
+    n_cards = BOARD_CARDS[start.street]
     board = [hand.board[2 * k : 2 * k + 2] for k in range(n_cards)]
     left = players_left(hand, first)
     if not any(hand.players[seat] in watched for seat in left):
@@ -201,7 +200,7 @@ def suits_of(game: str, ranges: Sequence[str], board: Sequence[str]) -> tuple[in
 @lru_cache(maxsize=256)
 def _equal_orders(game: str, text: str) -> set[tuple[int, ...]]:
     """Return the orders of suits under which a range stays the same."""
-    spot = {rules.game: rules for rules in Spot.__subclasses__()}[game]
+    spot = SPOTS[game]
     hands, weights = spot.every_hand(), spot.read_range(text, "ranges")
     powers = 52 ** np.arange(hands.shape[1])
     codes = np.sort(hands, axis=1) @ powers

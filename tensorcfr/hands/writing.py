@@ -13,10 +13,11 @@ from .._util.extras import needs
 from .._util.files import replacing
 from ..analysis.simulation import Plays
 from ..formats.hand_histories import GAMES_OF_VARIANTS
+from ..games.poker.deck import CARDS
 from ..games.poker.spot import Spot
 from ..model.arrays import CHANCE
 from ..model.compiled_game import CompiledGame
-from .played_hands import BET, CALL, FOLD, STREETS, Hand, Hands, replay
+from .played_hands import BET, BOARD_CARDS, CALL, FOLD, STREETS, Hand, Hands, replay
 from .site_texts import GAME_NAMES, SYMBOLS
 from .spot_decisions import nodes_of_spot
 
@@ -89,11 +90,11 @@ def hand_of_steps(
         raise ValueError(
             f"a hand of this spot needs a big blind of at most half of the pot, {half}, not {big}"
         )
-    board = str(rules.options["board"]).replace(" ", "").replace(",", "")
+    board = "".join(CARDS[card] for card in rules.board)
     actions = [f"d dh p{k + 1} {hand}" for k, hand in enumerate(cards)] + ["p2 cc", "p1 cc"]
     for street in range(rules.street + 1):
-        first, last = ((0, 6), (6, 8), (8, 10))[street]
-        actions.append(f"d db {board[first:last]}")
+        first, last = BOARD_CARDS[street : street + 2]
+        actions.append(f"d db {board[2 * first : 2 * last]}")
         if street < rules.street:
             actions += ["p1 cc", "p2 cc"]
     state, node, dealt, is_over = rules.root(), 0, [], False
@@ -114,9 +115,11 @@ def hand_of_steps(
         shown = [f"p{k + 1} sm {hand}" for k, hand in enumerate(cards)]
         actions[last_move + 1 : last_move + 1] = shown
     stack = Decimal(str(rules.stacks)) + half
-    variant = next(name for name, known in GAMES_OF_VARIANTS.items() if known == rules.game)
+    variants = [name for name, known in GAMES_OF_VARIANTS.items() if known == rules.game]
+    if not variants:
+        raise ValueError(f"hands of {rules.game} have no format")
     history = pokerkit.HandHistory(
-        variant=variant,
+        variant=variants[0],
         ante_trimming_status=True,
         antes=[half - big] * 2,
         blinds_or_straddles=[big / 2, big],
@@ -149,7 +152,6 @@ def _phh(hand: Hand) -> str:
     finite = all(stack.is_finite() for stack in hand.stacks)
     history = pokerkit.HandHistory(
         variant=hand.variant,
-        ante_trimming_status=True,
         antes=list(hand.antes),
         blinds_or_straddles=list(hand.blinds),
         min_bet=hand.min_bet,
@@ -219,7 +221,7 @@ class _StarsHand:
             f"PokerStars Hand #{name}:  {GAME_NAMES[hand.variant]} ({small}/{big}{currency}) - "
             f"{time:%Y/%m/%d %H:%M:%S} ET"
         )
-        yield f"Table '{table}' {max(count, 2)}-max Seat #{count} is the button"
+        yield f"Table '{table}' {count}-max Seat #{count} is the button"
         for seat, player in enumerate(hand.players):
             yield f"Seat {seat + 1}: {player} ({self.chips(hand.stacks[seat])} in chips)"
         paid = [Decimal(0)] * count
@@ -270,7 +272,7 @@ class _StarsHand:
             yield f"{hand.players[decision.seat]}: {text}"
         # An uncalled bet goes back to the player who made it.
         ordered = sorted(bets)
-        if street == hand.decisions[-1].street and ordered[-1] > ordered[-2]:
+        if ordered[-1] > ordered[-2]:
             seat, back = bets.index(ordered[-1]), ordered[-1] - ordered[-2]
             paid[seat] -= back
             yield f"Uncalled bet ({self.chips(back)}) returned to {hand.players[seat]}"
@@ -285,9 +287,9 @@ class _StarsHand:
     def _streets(self, after: int, last: int) -> Iterator[str]:
         board = self.hand.board
         for street in range(after + 1, last + 1):
-            begin, end = ((0, 6), (6, 8), (8, 10))[street - 1]
-            if cards := board[begin:end]:
-                shown = f"[{_spaced(board[:begin])}] " if begin else ""
+            first, end = BOARD_CARDS[street - 1 : street + 1]
+            if cards := board[2 * first : 2 * end]:
+                shown = f"[{_spaced(board[: 2 * first])}] " if first else ""
                 yield f"*** {STREETS[street].upper()} *** {shown}[{_spaced(cards)}]"
 
     def _ended(self, paid: list[Decimal]) -> Iterator[str]:

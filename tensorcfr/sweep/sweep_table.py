@@ -8,7 +8,6 @@ replaces its unfinished attempt. A normal end, Ctrl-C included, sorts the file.
 from __future__ import annotations
 
 import csv
-import errno
 import io
 import math
 import os
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from .._util.argument_checks import Kind, Several, Where, checked
-from .._util.files import replacing
+from .._util.files import open_locked, replacing
 from ..solvers.solution import Status
 from .cells import Cell, StopRules, read_algorithm
 
@@ -217,7 +216,7 @@ class SweepTable:
         self.path = Path(path)
         self._order = {cell.key: position for position, cell in enumerate(cells)}
         self._rows: dict[Key, list[SweepRow]] = {}
-        self._file = self._open()
+        self._file = open_locked(self.path, "sweep")
         try:
             if os.fstat(self._file.fileno()).st_size:
                 for row in parse_table(self.path.read_bytes(), str(path)):
@@ -261,22 +260,6 @@ class SweepTable:
             os.fsync(self._file.fileno())
         _add(self._rows, row)
 
-    def _open(self) -> io.FileIO:
-        """Open the file, and lock it against other writers."""
-        file = open(self.path, "ab", buffering=0)  # noqa: SIM115
-        try:
-            import fcntl
-        except ImportError:
-            return file
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.close()
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                raise
-            raise ValueError(f"{self.path}: another sweep is writing this file") from None
-        return file
-
     def _check(self, row: SweepRow, budget: str) -> None:
         """Raise an error for a row of another sweep."""
         wrong = None
@@ -309,7 +292,7 @@ class SweepTable:
             file.writelines([HEADING, *map(_line, self.rows)])
         # The open file is the old one, which has been replaced.
         self._file.close()
-        self._file = self._open()
+        self._file = open_locked(self.path, "sweep")
 
 
 def _add(rows: dict[Key, list[SweepRow]], row: SweepRow) -> None:

@@ -10,13 +10,15 @@ from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
+from ..hands.played_hands import BOARD_CARDS, STREETS
+
 FILE = "training.jsonl"
 """Name of the log in the user's folder; each line is a play as JSON."""
 SESSIONS = 8
 """Largest number of sessions that are listed, the latest ones."""
 WORST = 5
 """Largest number of decisions that are listed, the most expensive ones."""
-STREETS = {0: "preflop", 3: "flop", 4: "turn", 5: "river"}
+STREETS_BY_CARDS = dict(zip(BOARD_CARDS, STREETS, strict=True))
 """Streets by the number of cards on the board."""
 
 
@@ -92,7 +94,7 @@ class TrainingLog:
         decisions = [decision for play in of_game for decision in play["decisions"]]
         streets = {
             street: _totals([taken for taken in decisions if taken.get("cards") == cards])
-            for cards, street in STREETS.items()
+            for cards, street in STREETS_BY_CARDS.items()
         }
         worst = sorted(decisions, key=lambda decision: -decision["cost"])[:WORST]
         return {

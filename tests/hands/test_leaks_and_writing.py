@@ -206,6 +206,39 @@ def test_plays_are_written_and_read_again(game: str, tmp_path: Path) -> None:
         save_hands(hands, tmp_path / "hands.csv")
 
 
+BIG_BLIND_ANTE = """variant = 'NT'
+antes = {0}
+blinds_or_straddles = {1}
+min_bet = 2
+starting_stacks = [100, 100{2}]
+actions = ['d dh p1 AsAh', 'd dh p2 KsKh',{3} 'd db Ts9d6h', {4}]
+players = ['x', 'y'{5}]
+"""
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_an_ante_of_the_big_blind_alone(players: int) -> None:
+    """By hand: with two players PHH lists antes and blinds in reverse; player 1, or 0 of two, is
+    the big blind, who pays an ante of 2, and wins the pot after a bet of 6 that nobody calls."""
+    if players == 2:
+        before, after = " 'p2 cc', 'p1 cc',", "'p1 cbr 6', 'p2 f'"
+        text = BIG_BLIND_ANTE.format("[0, 2]", "[1, 2]", "", before, after, "")
+        won = {"x": 2.0, "y": -2.0}
+    else:
+        before = " 'd dh p3 QsQh', 'p3 f', 'p1 cc', 'p2 cc',"
+        after = "'p1 cc', 'p2 cbr 6', 'p1 f'"
+        text = BIG_BLIND_ANTE.format("[0, 2, 0]", "[1, 2, 0]", ", 100", before, after, ", 'z'")
+        won = {"x": -2.0, "y": 2.0, "z": 0.0}
+    (hand,) = parse_hands(text).hands
+    assert dict(zip(hand.players, hand.won, strict=True)) == won
+    # The bet is 6 into the blinds and the ante.
+    (bet,) = (decision for decision in hand.decisions if decision.action == "bet")
+    assert bet.pot == 6.0
+    for copy in (*parse_hands(phh_text([hand])).hands, *parse_hands(stars_text([hand])).hands):
+        assert copy.won == hand.won
+        assert [d.pot for d in copy.decisions] == [d.pot for d in hand.decisions]
+
+
 def test_a_pot_below_the_blinds_is_refused() -> None:
     game = compile_game("holdem", **{**SPOT, "big_blind": 60})
     plays = simulate(game, solve(game, iters=1).policy, 1)

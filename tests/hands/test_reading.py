@@ -197,6 +197,23 @@ def test_a_store_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert json.loads(lines[0])["name"] == "a.txt"
 
 
+def test_one_process_writes_a_store(tmp_path: Path) -> None:
+    from tensorcfr.hands.reading import _Records
+
+    (tmp_path / "hands").mkdir()
+    (tmp_path / "hands" / "a.txt").write_text(STARS)
+    with _Records(tmp_path / "store"):
+        with pytest.raises(ValueError, match="another reader of hands is writing this file"):
+            read_hands(tmp_path / "hands", store=tmp_path / "store")
+    assert len(read_hands(tmp_path / "hands", store=tmp_path / "store").hands) == 1
+
+
+def test_text_before_the_first_hand_is_no_hand() -> None:
+    found = parse_hands(f"# hands of a session\n\n[1]\n{SlowHand(2, Random(1)).text}")
+    assert [hand.index for hand in found.hands] == [1]
+    assert not found.failures
+
+
 def test_positions() -> None:
     """The button acts last; names of nine players."""
     nine = ("SB", "BB", "UTG", "UTG+1", "UTG+2", "LJ", "HJ", "CO", "BTN")
