@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import os
 import resource
-import selectors
 import shlex
 import subprocess
 import sys
 import time
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from ._pages import DOCS, arguments, origin, origin_of, write_parts
+from ._pages import DOCS, ROOT, arguments, origin, origin_of, write_parts
 
 PAGE = DOCS / "server.md"
 SPOT = "--pot 10 --stacks 45 --bets 66% --raises a --target 1% --rows 1"
@@ -70,19 +68,14 @@ def use(command: str, cache: str) -> Use:
         subprocess.Popen(
             [sys.executable, "-m", "tensorcfr", *shlex.split(command)],
             cwd=folder,
-            env=os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(Path.cwd())},
+            env=os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         ) as process,
-        selectors.DefaultSelector() as selector,
     ):
         assert process.stderr is not None
-        selector.register(process.stderr, selectors.EVENT_READ)
-        while selector.select():
-            text = os.read(process.stderr.fileno(), 1 << 16)
-            if not text:
-                break
+        while text := os.read(process.stderr.fileno(), 1 << 16):
             first = time.perf_counter() - started if first is None else first
             said += text
     if process.returncode:

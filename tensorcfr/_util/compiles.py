@@ -27,6 +27,11 @@ class Compiles(event.Listener):
         self.now = 0
         """Number of kernels and pieces that are being compiled."""
 
+    @property
+    def shown(self) -> int:
+        """:attr:`begun` while something is being compiled; otherwise 0."""
+        return self.begun if self.now else 0
+
     def on_start(self, event: Any) -> None:
         """Count a kernel whose compilation begins."""
         self.begun += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from .._util.argument_checks import Flag, Kind, Limit, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from .._util.renamed import renamed_attributes, renamed_parameters
+from ..algorithms import Record
 from ..compilers import compile_game
 from ..compilers.cards.card_public_nodes import ANY_CARD
 from ..formats import spot_text
@@ -173,8 +174,50 @@ def solve_boards(
         OSError: The table cannot be read or written.
         KeyboardInterrupt: Ctrl-C; the table then holds the finished boards.
     """
-    weighted_boards = _boards(boards, spot)
-    spots = [type(spot)(**(spot.options | {"board": board.board})) for board in weighted_boards]
+    chosen = weighted_boards(boards, spot)
+    rows: list[dict[str, Any]] = []
+    solved = solve_each(
+        spot,
+        chosen,
+        line=line,
+        algorithm=algorithm,
+        target=target,
+        precision=precision,
+        threads=threads,
+        equity=equity,
+        table=table,
+        memory_limit=memory_limit,
+    )
+    for done, board_rows in enumerate(solved, start=1):
+        rows += board_rows
+        if progress is not None:
+            progress(done, len(chosen), rows[-1])
+    return BoardReport(line, actions_of(rows[0]), tuple(rows))
+
+
+def actions_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the actions of a report, from one of its rows."""
+    return tuple(name for name in row if name not in COLUMNS + LAST_COLUMNS)
+
+
+def solve_each(
+    spot: Spot,
+    boards: list[Flop],
+    *,
+    line: str,
+    algorithm: str | Record | None = None,
+    target: Target | None,
+    precision: str | None,
+    threads: int | str,
+    equity: bool = True,
+    table: str | Path | None,
+    memory_limit: int | None = None,
+) -> Iterator[list[dict[str, Any]]]:
+    """Solve a spot on each board, and yield the rows of a report for one board after the other.
+
+    The arguments and errors are those of :func:`solve_boards`.
+    """
+    spots = [type(spot)(**(spot.options | {"board": board.board})) for board in boards]
     record = resolve_algorithm(algorithm, spot, precision)
     precision = resolve_precision(precision, spot, record)
     if isinstance(target, (int, float)):
@@ -185,9 +228,9 @@ def solve_boards(
     percent = float(f"{chips / spot.defaults.units['%']:.12g}")
     # The digest leaves out the board, so that all boards of a table share it.
     first_spot = spot_text(spots[0])
-    key = (first_spot.replace(weighted_boards[0].board, ""), line, str(record), percent, precision)
+    key = (first_spot.replace(boards[0].board, ""), line, str(record), percent, precision)
     digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
-    dealt = _dealt(line, weighted_boards, len(spot.cards) - len(spot.dead))
+    dealt = _dealt(line, boards, len(spot.cards) - len(spot.dead))
     path = None if table is None else Path(table)
     finished = {} if path is None else _read_table(path, digest, math.prod(dealt.values()))
     if path is not None and finished:
@@ -200,8 +243,7 @@ def solve_boards(
         "threads": threads,
         "memory_limit": memory_limit,
     }
-    rows: list[dict[str, Any]] = []
-    for done, (board, rules) in enumerate(zip(weighted_boards, spots, strict=True), start=1):
+    for board, rules in zip(boards, spots, strict=True):
         board_rows = finished.get(board.board)
         if board_rows is None:
             solved_rows = _rows(rules, options, line, tuple(dealt), equity)
@@ -220,14 +262,10 @@ def solve_boards(
         finished[board.board] = [
             row | {"weight": row["weight"] / total * board.weight} for row in board_rows
         ]
-        rows += finished[board.board]
-        if progress is not None:
-            progress(done, len(weighted_boards), rows[-1])
+        yield finished[board.board]
     if path is not None:
         # Rewrite the table with the current weights. Boards of earlier calls stay in it.
         save_rows(list(chain.from_iterable(finished.values())), path, "csv")
-    actions = tuple(name for name in rows[0] if name not in COLUMNS + LAST_COLUMNS)
-    return BoardReport(line, actions, tuple(rows))
 
 
 def _rows(
@@ -294,7 +332,7 @@ def _append(path: Path, rows: list[dict[str, Any]], columns: list[str]) -> None:
         csv.DictWriter(file, columns).writerows(rows)
 
 
-def _boards(boards: Any, spot: Spot) -> list[Flop]:
+def weighted_boards(boards: Any, spot: Spot) -> list[Flop]:
     """Return the boards and their weights.
 
     Raises:
@@ -319,15 +357,15 @@ def _boards(boards: Any, spot: Spot) -> list[Flop]:
             f"boards must be a number of flops up to {N_CLASSES:,}, or a list of boards, not "
             f"{brief(boards)}"
         )
-    weighted_boards = [
+    chosen = [
         board if isinstance(board, Flop) else Flop(board, 1.0 / len(boards)) for board in boards
     ]
-    for board in weighted_boards:
+    for board in chosen:
         if not isinstance(board.board, str):
             raise TypeError(f"boards: a board is a text such as 'Td9d6h', not {brief(board.board)}")
-        if [flop.board for flop in weighted_boards].count(board.board) > 1:
+        if [flop.board for flop in chosen].count(board.board) > 1:
             raise ValueError(f"boards: {board.board!r} occurs twice")
-    return weighted_boards
+    return chosen
 
 
 def _read_table(path: Path, digest: str, rows_per_board: int) -> dict[str, list[dict[str, Any]]]:

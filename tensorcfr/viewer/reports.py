@@ -8,13 +8,13 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, Protocol
 
-from .._util.argument_checks import brief
+from .._util.argument_checks import Number, brief
 from .._util.compiles import Compiles, compiles_seen
 from ..analysis.action_colours import action_colours
-from ..analysis.board_reports import COLUMNS, LAST_COLUMNS, solve_boards
+from ..analysis.board_reports import actions_of, solve_each, weighted_boards
 from ..compilers import compile_game
 from ..compilers.cards.card_public_nodes import ANY_CARD
-from ..games.poker.flops import Flop, flops, texture
+from ..games.poker.flops import N_CLASSES, Flop, texture
 from ..games.poker.spot import Spot
 from ..model.arrays import CHANCE
 from ..model.compiled_game import CompiledGame
@@ -26,9 +26,9 @@ from .card_nodes import CardHandNodes
 from .shown_nodes import Nodes
 
 TARGET = 0.5
-"""Default target of each solve, in per cent of the pot."""
-MAX_BOARDS = 1_755
-"""Largest number of boards of a report: all flops that differ in more than suits."""
+"""Default target of a solve, in per cent of the pot."""
+EXPLOITABILITY = Number(above=0, finite=True)
+"""Check of a target."""
 ITERATIONS = 100_000
 """Largest number of iterations of a board that is opened; the target ends it earlier."""
 
@@ -39,6 +39,7 @@ class Solving(Protocol):
     game: CompiledGame
     nodes: Nodes
     precision: str | None
+    threads: int | str
     folder: Path | None
 
     def show(self, first: Solution) -> None:
@@ -76,7 +77,7 @@ class Reports:
         self._is_stopped = False
         self._opening: str | None = None
         self._opened = 0
-        self._compiles: Compiles | None = None
+        self._compiles = Compiles()
         self._thread: Thread | None = None
 
     def begin(self, boards: Any, node: Any, target: Any) -> None:
@@ -99,10 +100,8 @@ class Reports:
         if type(node) is not int or not isinstance(boards, str):
             raise TypeError("node must be a whole number, and boards a text")
         line = _line(shown.nodes, node)
-        percent = TARGET if target is None else target
-        if isinstance(percent, bool) or not isinstance(percent, (int, float)) or not percent > 0:
-            raise ValueError(f"target must be above 0, not {brief(percent)}")
-        chosen = _boards(boards, len(rules.board))
+        percent = TARGET if target is None else EXPLOITABILITY("target", target)
+        chosen = _boards(boards, rules)
         with self._lock:
             self._check_idle()
             self._spot, self._line, self._target, self._boards = rules, line, percent, chosen
@@ -136,8 +135,7 @@ class Reports:
         """Return the rows so far, and the progress."""
         running = self._thread is not None and self._thread.is_alive()
         rows = self._rows
-        actions = [name for name in rows[0] if name not in COLUMNS + LAST_COLUMNS] if rows else []
-        compiles = self._compiles
+        actions = actions_of(rows[0]) if rows else ()
         return {
             "spot": None if self._spot is None else self._spot.name.split()[0],
             "line": self._line,
@@ -155,7 +153,7 @@ class Reports:
             "running": running and self._opening is None,
             "opening": self._opening if running else None,
             "opened": self._opened,
-            "compiles": compiles.begun if running and compiles and compiles.now else 0,
+            "compiles": self._compiles.shown if running else 0,
             "table": None if self._table is None else str(self._table),
             "error": self._error,
         }
@@ -175,7 +173,8 @@ class Reports:
         if (folder := self._session.folder) is None:
             return None
         options = rules.options | {"board": f"{len(rules.board)} cards"}
-        key = hashlib.sha256(repr((sorted(options.items(), key=str), line, percent)).encode())
+        solved = line, percent, self._session.precision
+        key = hashlib.sha256(repr((sorted(options.items(), key=str), *solved)).encode())
         return folder / "reports" / f"{rules.game}-{key.hexdigest()[:16]}.csv"
 
     def _work(self, spot: Spot) -> None:
@@ -183,18 +182,19 @@ class Reports:
             if self._table is not None:
                 self._table.parent.mkdir(parents=True, exist_ok=True)
             with compiles_seen() as self._compiles:
-                for board in self._boards:
+                for rows in solve_each(
+                    spot,
+                    self._boards,
+                    line=self._line,
+                    target=f"{self._target}%",
+                    precision=self._session.precision,
+                    threads=self._session.threads,
+                    table=self._table,
+                ):
+                    self._rows = [*self._rows, *rows]
+                    self._done += 1
                     if self._is_stopped:
                         return
-                    report = solve_boards(
-                        spot,
-                        [board],
-                        line=self._line,
-                        target=f"{self._target}%",
-                        table=self._table,
-                    )
-                    self._rows = [*self._rows, *report.rows]
-                    self._done += 1
         except Exception as error:
             self._error = str(error) or type(error).__name__
 
@@ -229,27 +229,26 @@ def _line(nodes: PublicNodes, node: int) -> str:
     return " ".join(steps)
 
 
-def _boards(text: str, n_cards: int) -> list[Flop]:
+def _boards(text: str, spot: Spot) -> list[Flop]:
     """Return the boards of a text.
 
     Args:
         text: A number of flops, or boards.
-        n_cards: Number of cards on the board of the spot, as on each board.
+        spot: The spot, whose board has as many cards as each board.
 
     Raises:
-        ValueError: The number is out of range or the spot is not of a flop, or there are no or too
-            many boards, or one has another number of cards.
+        ValueError: The number is out of range or does not apply to the spot, or there are no or too
+            many boards, or one occurs twice or has another number of cards.
     """
+    n_cards = len(spot.board)
     words = text.replace(",", " ").split()
     if len(words) == 1 and words[0].isdecimal():
         if n_cards != 3:
             raise ValueError(f"this spot has {n_cards} cards on the board: give such boards")
-        return flops(int(words[0][:9]))
-    if not 1 <= len(words) <= MAX_BOARDS:
-        raise ValueError(f"give 1 to {MAX_BOARDS:,} boards, or a number of flops")
+        return weighted_boards(int(words[0][:9]), spot)
+    if not 1 <= len(words) <= N_CLASSES:
+        raise ValueError(f"give 1 to {N_CLASSES:,} boards, or a number of flops")
     for word in words:
         if len(word) != 2 * n_cards:
             raise ValueError(f"{brief(word)} is not a board of {n_cards} cards")
-    if len(set(words)) < len(words):
-        raise ValueError("a board occurs twice")
-    return [Flop(word, 1.0 / len(words)) for word in words]
+    return weighted_boards(words, spot)

@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from .._util.argument_checks import Number
 from .._util.compiles import Compiles, compiles_seen
 from ..analysis.iteration_events import iteration_events
 from ..analysis.other_utilities import restate
@@ -25,7 +24,7 @@ from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
 from .busy import BusyError
 from .card_nodes import CardHandNodes
-from .reports import Reports
+from .reports import EXPLOITABILITY, Reports
 from .rounding import rounded
 from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
 from .snapshots import Snapshots
@@ -37,8 +36,6 @@ LONGEST_TITLE = 40
 MAX_ITERATIONS = 10_000_000
 WATCHED_SECONDS = 5.0
 """Seconds after a request for the progress in which solutions so far are made for the page."""
-EXPLOITABILITY = Number(above=0, finite=True)
-"""Check of a target."""
 
 
 def nodes_of(game: CompiledGame) -> Nodes:
@@ -59,7 +56,7 @@ class Running:
     iteration: int = 0
     exploitability: float | None = None
     trace: list[list[float]] = field(default_factory=list)
-    compiles: Compiles | None = None
+    compiles: Compiles = field(default_factory=Compiles)
     """Counts of the kernels that are compiled for the solve."""
     is_stopped: bool = False
     error: str | None = None
@@ -335,8 +332,7 @@ class Session:
             shown = ("iteration", "iterations", "exploitability", "trace")
             report["running"] = {name: getattr(running, name) for name in shown}
             # Kernels are compiled after the first iteration, too: the evaluation needs others.
-            compiles = running.compiles
-            report["running"]["compiles"] = compiles.begun if compiles and compiles.now else 0
+            report["running"]["compiles"] = running.compiles.shown
         elif running is not None:
             report["error"] = running.error
         return report

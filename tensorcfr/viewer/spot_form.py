@@ -34,14 +34,13 @@ from .busy import BusyError
 from .card_nodes import tournament_facts
 from .form_fields import fields_of, spot_of, tree_at
 from .library import Library
-from .session import EXPLOITABILITY, Session
+from .reports import EXPLOITABILITY, TARGET
+from .session import Session
 
 PRECISION = "float32"
 """Default precision in which a spot is solved, as by the command ``spot``."""
 COUNT_SECONDS = 0.5
 """Limit of the processor time for counting the betting of a spot while the form is filled in."""
-TARGET = 0.5
-"""Default target of a solve, in per cent of the pot."""
 SMALL = ("kuhn", "leduc", "nl_leduc", "liars_dice", "goofspiel(cards=4)", "royal_holdem")
 """Games that the page offers in place of a spot."""
 
@@ -67,7 +66,7 @@ class SpotForm:
             self._take(session)
         self.view: Mapping[str, Any] = {}
         """State of the page that shows the session: its address and its locks."""
-        self.compiles: Compiles | None = None
+        self.compiles = Compiles()
         """Counts of the kernels that this process compiles, while a server runs."""
         self.error: str | None = None
         self._work = ""
@@ -192,8 +191,13 @@ class SpotForm:
         arguments = source, request.get("iterations"), target, precision, threads
         self._start("building the game", self._build, *arguments)
 
-    def _start(self, work: str, target: Callable[..., Session], *arguments: Any) -> None:
-        """Run work in a thread; its result becomes the session.
+    def _start(
+        self,
+        work: str,
+        target: Callable[..., tuple[Session, Mapping[str, Any]]],
+        *arguments: Any,
+    ) -> None:
+        """Run work in a thread; its result becomes the session, with the state of its page.
 
         Raises:
             BusyError: A game is being built.
@@ -201,13 +205,14 @@ class SpotForm:
 
         def run() -> None:
             try:
-                session = target(*arguments)
+                session, view = target(*arguments)
                 if self._is_cancelled:
                     session.stop()
                     return
                 if self.session is not None and self.session is not session:
                     self.session.stop()
                 self._take(session)
+                self.view = view
             except CancelledError:
                 pass
             except Exception as error:
@@ -223,7 +228,7 @@ class SpotForm:
 
     def _build(
         self, source: Any, iterations: Any, target: Any, precision: str, threads: int | str
-    ) -> Session:
+    ) -> tuple[Session, Mapping[str, Any]]:
         options: dict[str, Any] = {}
         if isinstance(source, Spot):  # By name, so that files of its solutions can compile it.
             source, options = source.game, source.options
@@ -233,8 +238,7 @@ class SpotForm:
         session = Session(first, precision=cards, threads=threads)
         if not self._is_cancelled:
             session.solve({}, iterations, target)
-        self.view = {}
-        return session
+        return session, {}
 
     def _take(self, session: Session) -> None:
         """Show a session, whose plays and reports are saved in the folder of the library."""
@@ -253,12 +257,11 @@ class SpotForm:
     def status(self) -> dict[str, Any]:
         """Return whether a game is being built, and the number of kernels being compiled."""
         building = self._thread is not None and self._thread.is_alive()
-        compiles = self.compiles
         return {
             "building": building,
             "work": self._work if building else "",
             "cancelled": self._is_cancelled,
-            "compiles": compiles.begun if compiles and compiles.now else 0,
+            "compiles": self.compiles.shown,
             "ready": self.session is not None and not building,
             "error": self.error,
             "view": self.view,
@@ -345,13 +348,12 @@ class SpotForm:
         path, view = library.existing(kind, name), _kept_view(library, name)
         session = self.session if request.get("second") is True else None
 
-        def read() -> Session:
+        def read() -> tuple[Session, Mapping[str, Any]]:
             solution = Solution.load(path, registered=False)
             if session is not None:
                 session.compare(solution)
-                return session
-            self.view = view
-            return Session(solution)
+                return session, self.view
+            return Session(solution), view
 
         self._start(f"reading {name}", read)
         return {}

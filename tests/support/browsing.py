@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -28,9 +28,8 @@ READY = "body[data-ready]"
 
 
 @contextmanager
-def served(*solutions: Solution) -> Iterator[Server]:
-    """The viewer of one or two solutions; of none, the form."""
-    server = Server(Session(*solutions) if solutions else None)
+def running(server: Server) -> Iterator[Server]:
+    """The server while it answers; at the end its builds and solves are over."""
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -40,6 +39,11 @@ def served(*solutions: Solution) -> Iterator[Server]:
         thread.join()
         server.server_close()
         server.start.finish()
+
+
+def served(*solutions: Solution) -> AbstractContextManager[Server]:
+    """The viewer of one or two solutions; of none, the form."""
+    return running(Server(Session(*solutions) if solutions else None))
 
 
 def failed(message: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from support.browsing import (
     assert_shows,
     click_to,
     open_page,
+    running,
     served,
     table,
 )
@@ -228,10 +228,7 @@ def test_two_cards_of_a_full_deck_are_13_by_13(page: Any) -> None:
 def test_a_game_is_looked_at_while_it_is_solved(page: Any) -> None:
     game = compile_game("leduc")
     session = Session(solve(game, iters=0))
-    server = Server(session)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
+    with running(Server(session)) as server:
         session.solve({}, 10_000_000)
         open_page(page, server.url)
         page.wait_for_selector("#solving:has-text('iteration')")
@@ -242,11 +239,6 @@ def test_a_game_is_looked_at_while_it_is_solved(page: Any) -> None:
         # The page fetches the node again once it knows that the solve has ended.
         page.wait_for_load_state("networkidle")
         assert_shows(page, session.solutions[0].solution, "Js")
-    finally:
-        session.stop()
-        server.stop()
-        thread.join()
-        server.server_close()
 
 
 def test_a_phone_and_a_dark_page(browser: Any) -> None:

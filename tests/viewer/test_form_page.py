@@ -4,17 +4,14 @@ page waits."""
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.browsing import IN_BROWSER, open_page
+from support.browsing import IN_BROWSER, open_page, running
 from tensorcfr import compile_game, solve
 from tensorcfr._util.compiles import Compiles
 from tensorcfr.analysis import SolvedSpot
@@ -40,26 +37,13 @@ WASM: dict[str, Any] = {
 }
 
 
-@contextmanager
-def serving(folder: Path, session: Session | None = None) -> Iterator[Server]:
-    server = Server(session, library=Library(folder))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join()
-        server.server_close()
-
-
 @pytest.fixture(scope="module")
 def kuhn() -> Session:
     return Session(solve(compile_game("kuhn"), iters=50))
 
 
 def test_a_page_that_waits_says_so(page: Any, kuhn: Session, tmp_path: Path) -> None:
-    with serving(tmp_path, kuhn) as server:
+    with running(Server(kuhn, library=Library(tmp_path))) as server:
         held: list[Any] = []
         page.route("**/api/about", lambda route: held.append(route))
         page.goto(server.url)
@@ -74,7 +58,7 @@ def test_a_page_that_waits_says_so(page: Any, kuhn: Session, tmp_path: Path) -> 
 
 
 def test_an_import_the_tree_and_its_size(page: Any, tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
+    with running(Server(None, library=Library(tmp_path))) as server:
         open_page(page, server.url)
         page.click("#form-import summary")
         page.fill("#import-text", "hello")
@@ -132,7 +116,7 @@ def test_an_import_the_tree_and_its_size(page: Any, tmp_path: Path) -> None:
             page.wait_for_timeout(50)
         rules = compile_game(tmp_path / "spots/turn with a pot bet.toml").nodes.rules
         assert rules.options["add"] == ["check bet60"]
-    with serving(tmp_path) as server:
+    with running(Server(None, library=Library(tmp_path))) as server:
         page.goto("about:blank")
         open_page(page, server.url)
         page.wait_for_selector("#form-size:has-text('public nodes')")
@@ -144,7 +128,7 @@ def test_an_import_the_tree_and_its_size(page: Any, tmp_path: Path) -> None:
 
 
 def test_words_of_fields_that_are_no_numbers(page: Any, tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
+    with running(Server(None, library=Library(tmp_path))) as server:
         open_page(page, server.url)
         page.fill("#form-pot", "abc")
         page.wait_for_selector("#form-size.error:has-text(\"pot must be a number, not 'abc'\")")
@@ -159,7 +143,7 @@ def test_a_build_is_cancelled(page: Any, tmp_path: Path, monkeypatch: pytest.Mon
             time.sleep(0.01)
 
     monkeypatch.setattr("tensorcfr.viewer.spot_form.compile_game", compile_forever)
-    with serving(tmp_path) as server:
+    with running(Server(None, library=Library(tmp_path))) as server:
         open_page(page, server.url)
         page.click("[data-game='kuhn']")
         page.wait_for_selector("#building:has-text('building the game')")
@@ -171,7 +155,7 @@ def test_a_build_is_cancelled(page: Any, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_back_from_a_new_spot(page: Any, kuhn: Session, tmp_path: Path) -> None:
-    with serving(tmp_path, kuhn) as server:
+    with running(Server(kuhn, library=Library(tmp_path))) as server:
         open_page(page, server.url)
         headline = page.text_content("#brief")
         assert "50 iterations" in headline
@@ -185,7 +169,7 @@ def test_back_from_a_new_spot(page: Any, kuhn: Session, tmp_path: Path) -> None:
 
 
 def test_locks_of_a_line(page: Any, kuhn: Session, tmp_path: Path) -> None:
-    with serving(tmp_path, kuhn) as server:
+    with running(Server(kuhn, library=Library(tmp_path))) as server:
         open_page(page, server.url)
         page.click("tr[data-infoset='K']")
         for text, reason in (
@@ -221,7 +205,7 @@ def test_a_range_is_locked(page: Any, tmp_path: Path) -> None:
     spot = {"board": "Td9d6hQdQs", "ranges": ("AA:0.5,KK,AJs,77", "QJs,88"), "pot": 100}
     game = compile_game("holdem", **spot, stacks=150, bets="50%", raises="a")
     session = Session(solve(game, iters=5, precision="float32"))
-    with serving(tmp_path, session) as server:
+    with running(Server(session, library=Library(tmp_path))) as server:
         open_page(page, server.url)
         assert "% of the pot" in page.text_content("#brief")
         page.click("#lock-all")

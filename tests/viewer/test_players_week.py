@@ -4,15 +4,12 @@ save, end the server, open again, lock a line, solve again."""
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.browsing import IN_BROWSER, ended, failed
+from support.browsing import IN_BROWSER, ended, failed, running
 from tensorcfr import Solution
 from tensorcfr.viewer.library import Library
 from tensorcfr.viewer.server import Server
@@ -22,21 +19,6 @@ PICTURES = os.environ.get("TENSORCFR_PICTURES")
 """Folder into which this test writes what is on the screen, for people."""
 PATIENCE = 120_000
 """Milliseconds: kernels may have to be compiled."""
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[Server]:
-    """The viewer with a library in a folder; at its end solutions are kept."""
-    server = Server(None, library=Library(folder))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join()
-        server.server_close()
-        server.start.finish()
 
 
 def tab_to(page: Any, selector: str) -> None:
@@ -77,7 +59,7 @@ def test_first_half(browser: Any, tmp_path: Path, width: int, height: int, schem
             page.wait_for_timeout(600)
             page.screenshot(path=f"{PICTURES}/{name}_{width}_{scheme}.png")
 
-    with serving(tmp_path) as server:
+    with running(Server(None, library=Library(tmp_path))) as server:
         page.goto(server.url)
         page.wait_for_selector("#paint-ip .cell")
         for seat, text in (("oop", "AA:0.5,KK,AJs"), ("ip", "QJs,88")):
@@ -129,7 +111,7 @@ def test_first_half(browser: Any, tmp_path: Path, width: int, height: int, schem
     assert saved.value == solved.value
     assert saved.game.name == "holdem Td9d6hQd"
 
-    with serving(tmp_path) as server:
+    with running(Server(None, library=Library(tmp_path))) as server:
         page.goto(server.url)
         page.wait_for_selector("#form-size:has-text('Smallest chip 0.1')")  # The form is as it was.
         tab_to(page, "#solutions-list")

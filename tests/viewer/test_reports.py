@@ -104,8 +104,8 @@ def test_refusals(session: Session, tmp_path: Path) -> None:
         ("Td9d6hQd Td9d6hQd", 0, None, "occurs twice"),
         ("", 0, None, "give 1 to 1,755"),
         (BOARDS[0], session.nodes.place("check check"), None, "a player acts"),
-        (BOARDS[0], 0, -1.0, "target must be above 0"),
-        (BOARDS[0], 0, True, "target must be above 0"),
+        (BOARDS[0], 0, -1.0, "target must be a number above 0"),
+        (BOARDS[0], 0, True, "target must be a number above 0"),
     ):
         with pytest.raises(ValueError, match=message):
             reports.begin(boards, node, target)
@@ -115,6 +115,21 @@ def test_refusals(session: Session, tmp_path: Path) -> None:
     assert "Q0" in finished(reports)["error"]
     with pytest.raises(ValueError, match="is not a spot"):
         Session(solve(compile_game("leduc"), iters=2)).reports.begin("25", 0, None)
+
+
+def test_flops_of_unequal_weights_are_refused() -> None:
+    """As by :func:`solve_boards`: their means would be those of other flops."""
+    flop = TURN | {"board": "Td9d6h", "ranges": ("AA", "KK"), "bets": "a"}
+    for more, reason in (
+        ({"folded": ("QQ",)}, "folded players make some flops likelier"),
+        ({"dead": "2c2d"}, "needs the full deck of 52 cards"),
+    ):
+        rules = Holdem(**flop, **more)
+        with pytest.raises(ValueError, match=reason):
+            solve_boards(rules, 3)
+        session = Session(solve(compile_game(rules), iters=0, precision="float32"))
+        with pytest.raises(ValueError, match=reason):
+            Reports(session).begin("3", session.nodes.place("start"), 1.0)
 
 
 @pytest.mark.parametrize(

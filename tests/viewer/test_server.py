@@ -10,31 +10,19 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.browsing import running
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.viewer import view
 from tensorcfr.viewer.library import Library
 from tensorcfr.viewer.server import HOST, MAX_BODY, MAX_WAITING, Server
 from tensorcfr.viewer.session import Session
-
-
-@contextmanager
-def running(served: Server) -> Iterator[Server]:
-    """The server while it answers."""
-    thread = threading.Thread(target=served.run)
-    thread.start()
-    try:
-        yield served
-    finally:
-        served.stop()
-        thread.join()
-        served.server_close()
 
 
 @pytest.fixture(scope="module")

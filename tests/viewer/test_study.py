@@ -4,15 +4,12 @@ flops, and open one of them."""
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.browsing import IN_BROWSER, READY, ended, failed
+from support.browsing import IN_BROWSER, READY, ended, failed, running
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.games.holdem import Holdem
@@ -30,21 +27,6 @@ FLOP: dict[str, Any] = {
     "bets": "a",
 }
 PHONE, DESK = (390, 844), (1400, 900)
-
-
-@contextmanager
-def studying(folder: Path, *solutions: Solution) -> Iterator[Server]:
-    """The viewer of two solutions, with a library."""
-    server = Server(Session(*solutions, precision="float32"), library=Library(folder))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.session.finish()
-        server.stop()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +54,8 @@ def week(
     def fits() -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
 
-    with studying(folder, flop, other) as server:
+    session = Session(flop, other, precision="float32")
+    with running(Server(session, library=Library(folder))) as server:
         page.goto(server.url)
         page.wait_for_selector(READY)
         # A and B: headline and values of both by name, and the difference as a grid.
