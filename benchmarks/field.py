@@ -41,6 +41,7 @@ from ._common import (
     ROOT,
     TOOLS,
     Contest,
+    Timing,
     available,
     cache_level,
     duration,
@@ -367,22 +368,25 @@ class Work:
 def work_of(game: CompiledGame) -> Work:
     """Count the work of an iteration in single precision."""
     form = game.chunked_form(merged=True)
-    payoff_bytes, operations = 0, PASS_OPERATIONS * form.n_numbers
+    payoff_bytes, read_once, operations = 0, 0, PASS_OPERATIONS * form.n_numbers
     for part in form.trunk.operator:
-        payoff_bytes += sum(array.nbytes for array in part)
+        n_bytes = sum(array.nbytes for array in part)
+        payoff_bytes += n_bytes
+        # Each entry belongs to one player; other payoffs are read for both.
+        read_once += n_bytes if isinstance(part, PayoffEntries) else 0
         operations += operations_of(part)
     if form.n_chunks:
         operations += operations_in_chunks(form)
         shapes = not_none(form.shapes)
         payoff_bytes += shapes.indices.nbytes + shapes.reals.nbytes
     state = 2 * 4 * form.n_numbers
-    return Work(2 * state + 2 * payoff_bytes, state + payoff_bytes, operations)
+    return Work(2 * state + 2 * payoff_bytes - read_once, state + payoff_bytes, operations)
 
 
 def operations_of(part: Any) -> int:
     """Count the operations of a part of the payoff operator, for both players."""
     if isinstance(part, PayoffEntries):
-        return 2 * 2 * len(part.value)
+        return 2 * len(part.value)  # The entries of each player are listed.
     if isinstance(part, PayoffBlocks):
         listed = np.add.reduceat(part.weight != 0.0, part.program_offset[:-1])
         count, matrix = part.block[:, COUNT], part.block[:, MATRIX]
@@ -443,13 +447,10 @@ def measure(row: Row, threads: int, seconds: float) -> dict[str, Any]:
     begin = time.perf_counter()
     solver.iterate(1)
     each = max(1, int(ROUND_SECONDS / max(time.perf_counter() - begin, 1e-7)))
-    walls, cpus = [], []
+    timing = Timing(each)
     for _ in range(ROUNDS):
-        begin, cpu = time.perf_counter(), time.process_time()
-        solver.iterate(each)
-        walls.append((time.perf_counter() - begin) / each)
-        cpus.append((time.process_time() - cpu) / each)
-        if sum(walls) * each > seconds:
+        timing.run(solver.iterate)
+        if sum(timing.wall) * each > seconds:
             break
     memory = game.nbytes + bytes_needed(game, algorithm, "float32", threads=threads)
     del solver
@@ -478,8 +479,8 @@ def measure(row: Row, threads: int, seconds: float) -> dict[str, Any]:
         "algorithm": algorithm.name,
         "compile seconds": compiled,
         "compile cpu": compiled_cpu,
-        "seconds": statistics.median(walls),
-        "cpu": statistics.median(cpus),
+        "seconds": statistics.median(timing.wall),
+        "cpu": timing.seconds,
         "reached": reached,
         "useful threads": resolve_threads("auto", game, on_cluster=False),
         "exploitability": solution.exploitability / scale if solution else None,
@@ -632,13 +633,13 @@ def _solved(name: str, found: Mapping[str, Any]) -> list[str]:
             if k < len(reached)
             else "not reached"
         )
-    last = both["reached"][-1:] if both else []
-    shares = ("1 %", "0.1 %", "0.01 %")
-    cells.append(
-        f"{shares[len(both['reached']) - 1]} in {duration(last[0]['seconds'])}"
-        if both and last
-        else "the same"
-    )
+    shares, last = ("1 %", "0.1 %", "0.01 %"), both["reached"][-1:] if both else []
+    if not both:
+        cells.append("the same")
+    elif not last:
+        cells.append("not reached")
+    else:
+        cells.append(f"{shares[len(both['reached']) - 1]} in {duration(last[0]['seconds'])}")
     return [*cells, megabytes(one["bytes"])]
 
 

@@ -23,7 +23,7 @@ from ._pages import DOCS, ROOT, arguments, origin, origin_of, write_parts
 PAGE = DOCS / "server.md"
 SPOT = "--pot 10 --stacks 45 --bets 66% --raises a --target 1% --rows 1"
 RANGES = "--oop AA-TT,AKs,AQs,KQs --ip QQ-88,AJs,KJs,QJs"
-MOST_CELLS = 34
+MESSAGE_WIDTH = 34
 """Characters of a message in the table."""
 COMMANDS = {
     "Leduc": "solve leduc --iters 1000 --no-strategy",
@@ -91,7 +91,7 @@ def row_of(name: str, command: str) -> str:
     with TemporaryDirectory() as cache:
         cold, warm = (use(command, cache) for _ in range(2))
     first = "" if cold.first is None else f"{cold.first:.1f}"
-    kernels = cold.message.removeprefix("tensorcfr: ")[:MOST_CELLS].rpartition(",")[0]
+    kernels = cold.message.removeprefix("tensorcfr: ")[:MESSAGE_WIDTH].rpartition(",")[0]
     cells = f"{cold.wall:.1f}", f"{cold.cpu:.1f}", f"{warm.wall:.1f}", f"{warm.cpu:.1f}", first
     return " | ".join([f"| {name}", *cells, kernels]) + " |"
 

@@ -60,7 +60,7 @@ def open_locked(path: Path, user: str) -> io.FileIO:
 
     Args:
         path: The file.
-        user: Name of what writes it, for the error: ``"sweep"``.
+        user: Name of the writer in the error, such as ``"sweep"``.
 
     Raises:
         OSError: The file cannot be written.

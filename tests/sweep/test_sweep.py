@@ -44,6 +44,7 @@ from tensorcfr.sweep import (
     read_sweep,
     run,
     sweep,
+    sweep_table,
 )
 from tensorcfr.sweep.cells import cells, spec_of
 from tensorcfr.sweep.sweep_table import COLUMNS, HEADING, _line
@@ -488,9 +489,9 @@ class TestWhatBreaks:
                 left -= written
                 return int(written)
 
-        open_table = SweepTable._open
+        open_table = sweep_table.open_locked
         with monkeypatch.context() as patch:
-            patch.setattr(SweepTable, "_open", lambda self: Disk(open_table(self)))
+            patch.setattr(sweep_table, "open_locked", lambda *given: Disk(open_table(*given)))
             with pytest.raises(OSError, match="No space left on device") as full:
                 sweep(path, ["matching_pennies", "kuhn"], ["cfr"], iters=10**4)
         assert full.value.filename == str(path)

@@ -67,7 +67,6 @@ function takeFields(fields) {
     else if (!stays(name)) spot[name] = FIELDS[name];
   }
 }
-const only = (from, names) => Object.fromEntries(names.map(name => [name, from[name]]));
 
 const said = text => make("p", {class: "dim"}, text);
 
@@ -230,7 +229,7 @@ function sayBuilding(text, failed) {
 
 async function build(what) {
   const target = Number(spot.target);
-  const options = what.spot ? {target: target > 0 ? target : null, precision: spot.precision, fields: only(spot, Object.keys(changedFields()))} : {target: null};
+  const options = what.spot ? {target: target > 0 ? target : null, precision: spot.precision, fields: changedFields()} : {target: null};
   try {
     await request("/api/form/solve", {...what, ...options, iterations: Number(spot.iterations), threads: spot.threads === "auto" ? null : Number(spot.threads)});
   } catch (error) {

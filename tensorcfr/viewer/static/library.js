@@ -63,15 +63,21 @@ function shelf(kind, {taken, given, file, name, more: extra = []}) {
   ].filter(known);
   list.addEventListener("change", () => { buttons(); named.value = list.value; if (kind === "ranges" && list.value) open(false)(); });
   named.addEventListener("keydown", event => { if (event.key === "Enter") save(false)(); });
-  const picked = file ? make("input", {type: "file", id: `${id}-file`, class: "away", tabindex: -1, on: {change: async () => {
-    const [chosenFile] = picked.files;
-    if (chosenFile) file(await chosenFile.text(), chosenFile.name);
-    picked.value = "";
-  }}}) : null;
+  const picked = file ? filePicker(`${id}-file`, file) : null;
   fill(choices.library);
   const box = make("div", {class: "shelf", on: {shelved: () => fill(choices.library)}}, make("p", {class: "buttons"}, list, ...chosen,
     file ? make("button", {on: {click: () => picked.click()}}, "file …") : null, picked),
   given ? make("p", {class: "buttons"}, ...extra, named, keep) : null, note);
+  return box;
+}
+
+// Hidden input for a file, whose text and name are taken; choosing the same file again works, too.
+function filePicker(id, take) {
+  const box = make("input", {type: "file", id, class: "away", tabindex: -1, on: {change: async () => {
+    const [one] = box.files;
+    if (one) take(await one.text(), one.name);
+    box.value = "";
+  }}});
   return box;
 }
 
@@ -85,12 +91,11 @@ const bytesText = bytes => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : bytes 
 
 // ------------------------------------------------------------------------------- in the form
 
-function takeSpot(found, name) {
+function takeSpot(found) {
   takeFields(found.fields);
   lastSize = null;
   keepForm();
   drawForm();
-  return name;
 }
 
 async function importSpot(text, name = "") {
@@ -110,7 +115,7 @@ function openings() {
   const last = make("select", {id: "recent", "aria-label": "last spots", on: {change: () => { if (last.value) takeSpot({fields: {...FIELDS, ...recent[Number(last.value)]}}); }}},
     make("option", {value: ""}, recent.length ? "last spots …" : "no last spots"), ...recent.map((one, index) => make("option", {value: index}, titleOf(one))));
   const text = make("textarea", {id: "import-text", rows: 4, spellcheck: "false", "aria-label": "text of a spot", placeholder: "Paste a spot: TOML of this program, a script of PioSOLVER or TexasSolver, JSON of WASM or Desktop Postflop, a hand in PHH."});
-  const picked = make("input", {type: "file", id: "import-file", class: "away", tabindex: -1, on: {change: async () => { const [one] = picked.files; if (one) quietly(importSpot)(await one.text(), one.name); }}});
+  const picked = filePicker("import-file", quietly(importSpot));
   return make("fieldset", {}, make("legend", {}, "open and save"), last,
     shelf("spots", {taken: takeSpot, given: () => ({spot: spotOptions()})}),
     shelf("solutions", {taken: waitForGame}),

@@ -8,24 +8,25 @@ function painter(seatName) {
   weight.addEventListener("input", () => { said.textContent = `${weight.value}%`; });
   const grid = make("div", {class: "square paint", id: `paint-${seatName}`, role: "group", "aria-label": `range of ${seatName.toUpperCase()}, painted`});
   let brush = null;
+  // A class that has the weight already loses it.
+  const strokeOn = cell => { const now = Number(weight.value) / 100; return Math.abs(Number(cell.dataset.weight) - now) < 1e-9 ? 0 : now; };
   const paint = cell => { if (cell && brush !== null && cell.dataset.brushed !== "yes") { cell.dataset.brushed = "yes"; paintClass(seatName, cell.dataset.hand, brush); } };
   grid.addEventListener("pointerdown", event => {
     const cell = event.target.closest(".cell");
     if (!cell) return;
-    const now = Number(weight.value) / 100;
-    brush = Math.abs(Number(cell.dataset.weight) - now) < 1e-9 ? 0 : now;
+    brush = strokeOn(cell);
     paint(cell);
+    window.addEventListener("pointerup", () => {
+      brush = null;
+      for (const one of grid.children) delete one.dataset.brushed;
+    }, {once: true});
   });
   grid.addEventListener("pointermove", event => { if (brush !== null) paint(document.elementFromPoint(event.clientX, event.clientY)?.closest?.(`#paint-${seatName} .cell`)); });
-  window.addEventListener("pointerup", () => {
-    brush = null;
-    for (const cell of grid.children) delete cell.dataset.brushed;
-  });
   grid.addEventListener("keydown", event => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
-    const cell = event.target.closest(".cell"), now = Number(weight.value) / 100;
-    paintClass(seatName, cell.dataset.hand, Math.abs(Number(cell.dataset.weight) - now) < 1e-9 ? 0 : now);
+    const cell = event.target.closest(".cell");
+    paintClass(seatName, cell.dataset.hand, strokeOn(cell));
   });
   moves(grid, ".cell", () => 13);
   return make("fieldset", {}, make("legend", {}, seatName.toUpperCase()), box, shelf("ranges", {

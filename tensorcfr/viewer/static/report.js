@@ -95,10 +95,10 @@ function reportControls() {
 
 function reportProgress() {
   const {told} = report, {done, boards} = told;
-  if (told.opening) return `building ${told.opening} …${told.compiles ? ` compiling kernels, ${told.compiles} so far (once on this machine)` : ""}`;
+  if (told.opening) return `building ${told.opening} … ${compilingOf(told)}`;
   if (!told.running) return told.error || report.note || (done ? `${done} of ${boards} boards, ${told.line ? `after ${told.line}` : "at the start"}, to ${told.target}% of the pot; saved in ${told.table}` : "");
   const left = done ? told.seconds / done * (boards - done) : null;
-  return `${done} of ${boards} boards${known(left) ? `, about ${left < 90 ? `${Math.round(left)} s` : `${Math.round(left / 60)} min`} left` : ""}${told.compiles ? `; compiling kernels, ${told.compiles} so far (once on this machine)` : ""}`;
+  return `${done} of ${boards} boards${known(left) ? `, about ${left < 90 ? `${Math.round(left)} s` : `${Math.round(left / 60)} min`} left` : ""}${told.compiles ? `; ${compilingOf(told)}` : ""}`;
 }
 
 function reportFilters() {

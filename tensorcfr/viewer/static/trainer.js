@@ -95,7 +95,7 @@ function decisions(play) {
   return [...play.decisions].reverse().map(rated => make("div", {class: `rated ${verdict(rated)}`, "data-cost": rated.cost, "data-action": rated.action},
     make("p", {}, make("b", {class: "verdict"}, verdict(rated)), " ", ...pretty(rated.action), rated.cost ? make("span", {}, ` costs ${costText(rated)}; best: `, ...pretty(rated.best)) : "",
       make("small", {}, rated.line === "start" ? "at the start" : `after ${rated.line}`)),
-    bar({...rated}, rated.p),
+    bar(rated, rated.p),
     make("div", {class: "mix"}, ...rated.actions.map((action, index) => make("span", {class: action === rated.action ? "taken" : ""},
       make("i", {class: "swatch", style: {background: colourOf(rated, index)}}), ...pretty(action), ` ${percent(rated.p[index])}`,
       make("small", {}, `EV ${worthText(rated.q[index], 4, play.seat, rated.chips)}`))))));
