@@ -202,9 +202,11 @@ def test_one_process_writes_a_store(tmp_path: Path) -> None:
 
     (tmp_path / "hands").mkdir()
     (tmp_path / "hands" / "a.txt").write_text(STARS)
-    with _Records(tmp_path / "store"):
-        with pytest.raises(ValueError, match="another reader of hands is writing this file"):
-            read_hands(tmp_path / "hands", store=tmp_path / "store")
+    with (
+        _Records(tmp_path / "store"),
+        pytest.raises(ValueError, match="another reader of hands is writing this file"),
+    ):
+        read_hands(tmp_path / "hands", store=tmp_path / "store")
     assert len(read_hands(tmp_path / "hands", store=tmp_path / "store").hands) == 1
 
 
