@@ -119,7 +119,7 @@ def test_a_river_is_solved_again(method: str) -> None:
     found = resolve(game, blueprint, at, **options)
     slow = resolve(flat, Policy.from_mapping(flat, rows), at, **options)
     for one, other in zip(found.subgames, slow.subgames, strict=True):
-        assert (one.at.split(), one.hands) == (other.at.split(), other.hands)
+        assert (one.public_node.split(), one.hands) == (other.public_node.split(), other.hands)
         np.testing.assert_allclose(one.alternative, other.alternative, rtol=0, atol=1e-9)
         assert one.solution.value == pytest.approx(other.solution.value, abs=1e-7)
 
