@@ -37,6 +37,17 @@ SESSION = re.compile(
     re.DOTALL,
 )
 """A code block with prompts, as Pygments renders it."""
+BOOSTS = {
+    "glossary.md": 2.0,
+    "reference/": 0.25,
+    "results/": 0.2,
+    "changelog.md": 0.1,
+    "contributing.md": 0.25,
+    "developing.md": 0.25,
+    "scripts.md": 0.25,
+    "architecture.md": 0.5,
+}
+"""Weights of pages in the search, by the beginning of their path; guides have weight 1."""
 LANGUAGES = {".py": "python", ".toml": "toml", ".yml": "yaml", ".md": "markdown", ".csv": "text"}
 
 
@@ -65,10 +76,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """Let links lead to the pages that :func:`on_files` added."""
+    """Let links lead to the pages that :func:`on_files` added; rank pages in the search."""
     docs, uri = Path(config.docs_dir).name, page.file.src_uri
     if not uri.endswith(".md") or uri.startswith("source/"):
         return markdown
+    for beginning, boost in BOOSTS.items():
+        if uri.startswith(beginning):
+            page.meta.setdefault("search", {})["boost"] = boost
     origin = next((source for source, made in PAGES.items() if made == uri), f"{docs}/{uri}")
 
     def moved(match: re.Match[str]) -> str:
