@@ -1,4 +1,4 @@
-"""How fast tensorcfr is, beside its peers; run from the repository's root.
+"""Speed of tensorcfr and of other programs; run from the repository's root.
 
 * ``python -m benchmarks.compare``: the tables of ``docs/results/speed.md``, from one run
 * ``python -m benchmarks.first_contact``: a fresh process, from start to the first result

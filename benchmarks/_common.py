@@ -1,8 +1,8 @@
-"""What the benchmarks share: the games, the tools, the clock, the machine.
+"""Shared parts of the benchmarks: games, tools, clock, machine.
 
 A *tool* is tensorcfr or a peer; every tool gets the same game, the same algorithm and the same
 clock.  The clock counts the CPU seconds of this process: all tools run on one thread, and on a
-busy machine the time that other programs take does not count.  Wall time is kept beside it.
+busy machine the time that other programs take does not count.  Wall time is kept, too.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Contest:
     name: str
     title: str
     spec: str
-    """What ``tensorcfr.compile_game`` takes."""
+    """Argument of ``tensorcfr.compile_game``."""
     openspiel: str
-    """What ``pyspiel.load_game`` takes, and LiteEFG through it."""
+    """Argument of ``pyspiel.load_game``, also for LiteEFG."""
     goal_openspiel: float | None = None
-    """How many times faster than OpenSpiel's CFR tensorcfr wants to be."""
+    """Goal: the factor by which tensorcfr is faster than OpenSpiel's CFR."""
     goal_liteefg: float | None = None
     iterations: int = 1
     """Iterations of a peer per round; in the pytest suite, of every tool."""
@@ -91,7 +91,7 @@ class Runner(Protocol):
         """Run some iterations."""
 
     def exploitability(self) -> float:
-        """Exploitability (nash_conv / players) of the average strategy."""
+        """Return the exploitability (nash_conv / players) of the average strategy."""
 
 
 class TensorCFR:
@@ -106,7 +106,7 @@ class TensorCFR:
         self.solver.iterate(iterations)
 
     def exploitability(self) -> float:
-        """Exploitability of the average strategy."""
+        """Return the exploitability of the average strategy."""
         return self.solver.evaluate().exploitability
 
 
@@ -126,7 +126,7 @@ class OpenSpiel:
             self.solver.evaluate_and_update_policy()
 
     def exploitability(self) -> float:
-        """Exploitability of the average strategy."""
+        """Return the exploitability of the average strategy."""
         import pyspiel
 
         return float(pyspiel.exploitability(self.game, self.solver.average_policy()))
@@ -162,7 +162,7 @@ class LiteEFG:
             self.environment.update_strategy(self.strategy, update_best=False)
 
     def exploitability(self) -> float:
-        """Exploitability of the average strategy."""
+        """Return the exploitability of the average strategy."""
         gains = self.environment.exploitability(self.strategy, self.average)
         return sum(gains) / len(gains)
 
@@ -194,19 +194,20 @@ MODULES = {
 
 
 def available(tool: str) -> bool:
-    """Whether a tool is installed."""
+    """Return whether a tool is installed."""
     needed = {MODULES[tool]} | ({"pyspiel"} if tool.startswith("LiteEFG") else set())
     return all(importlib.util.find_spec(module) is not None for module in needed)
 
 
 def installed_tools() -> list[str]:
-    """The tools there are, tensorcfr first."""
+    """Return the installed tools, tensorcfr first."""
     return [tool for tool in TOOLS if available(tool)]
 
 
 @cache
 def peer_cache() -> str:
-    """A directory for what LiteEFG writes; removed in the end, unless it was given."""
+    """Return a directory for the files of LiteEFG; it is removed at the end, unless it was
+    given."""
     given = os.environ.get(CACHE_VARIABLE)
     if given:
         return given
@@ -217,7 +218,7 @@ def peer_cache() -> str:
 
 @contextmanager
 def _home(directory: str) -> Iterator[None]:
-    """LiteEFG writes games into the home directory; lend it another one."""
+    """Give LiteEFG another home directory, because it writes games there."""
     before = os.environ.get("HOME")
     os.environ["HOME"] = directory
     try:
@@ -234,7 +235,7 @@ def _home(directory: str) -> Iterator[None]:
 
 @dataclass
 class Timing:
-    """Rounds of one thing, per iteration, in seconds."""
+    """Times of rounds, in seconds per iteration."""
 
     iterations: int
     """Iterations per round."""
@@ -242,7 +243,7 @@ class Timing:
     wall: list[float] = field(default_factory=list)
 
     def run(self, step: Callable[[int], None]) -> None:
-        """One more round."""
+        """Add one more round."""
         wall, cpu = time.perf_counter(), time.process_time()
         step(self.iterations)
         self.cpu.append((time.process_time() - cpu) / self.iterations)
@@ -259,7 +260,7 @@ class Timing:
         return sum(self.wall) / sum(self.cpu)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values for JSON."""
         return {
             "seconds": self.seconds,
             "wall_seconds": statistics.median(self.wall),
@@ -276,16 +277,15 @@ def interleaved(
     round_seconds: float = 0.1,
     fixed: Mapping[str, int] | None = None,
 ) -> dict[str, Timing]:
-    """Time several things in turn, round after round, so that what disturbs one disturbs all.
+    """Time several tools in turn, round after round, so that a disturbance affects all of them.
 
-    A quarter of a round goes before the clock starts, so that each finds the caches as it
-    would alone.
+    A quarter of a round runs before the clock starts, so that each tool has filled the caches.
 
     Args:
-        steps: What runs a number of iterations, by name.
-        rounds: Rounds of each.
-        round_seconds: About how long a round takes; at least one iteration.
-        fixed: Iterations per round of those whose time depends on how far they have come.
+        steps: Functions that run a number of iterations, by name.
+        rounds: Number of rounds of each.
+        round_seconds: Approximate seconds of a round, which has at least one iteration.
+        fixed: Iterations per round of tools whose time per iteration changes.
     """
     timings = {}
     for name, step in steps.items():
@@ -299,7 +299,7 @@ def interleaved(
 
 
 def _calibrate(step: Callable[[int], None], round_seconds: float) -> int:
-    """Iterations that take about so long."""
+    """Return the number of iterations that take about a given time."""
     iterations = 1
     while True:
         trial = Timing(iterations)
@@ -311,7 +311,7 @@ def _calibrate(step: Callable[[int], None], round_seconds: float) -> int:
 
 
 def ratio(slow: Timing, fast: Timing) -> float:
-    """How many times slower, the median over rounds that ran side by side."""
+    """Return the factor between two times, the median over rounds that ran in turn."""
     return statistics.median(a / b for a, b in zip(slow.cpu, fast.cpu, strict=True))
 
 
@@ -319,7 +319,8 @@ def ratio(slow: Timing, fast: Timing) -> float:
 
 
 def cache_sizes() -> dict[str, int]:
-    """Bytes of the data caches of the first core, by level; empty where the system is silent."""
+    """Return bytes of the data caches of the first core, by level; empty if the system does not
+    report them."""
     sizes = {}
     for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         if (index / "type").read_text().strip() != "Instruction":
@@ -330,7 +331,7 @@ def cache_sizes() -> dict[str, int]:
 
 
 def cache_level(n_bytes: float) -> str:
-    """The fastest level of memory that holds so many bytes."""
+    """Return the fastest level of memory that holds a number of bytes."""
     for level, size in cache_sizes().items():
         if n_bytes <= size:
             return level
@@ -338,7 +339,7 @@ def cache_level(n_bytes: float) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on, and with."""
+    """Return the machine and versions of the measurements."""
     packages = {"numpy": "numpy", "numba": "numba", "OpenSpiel": "open_spiel", "LiteEFG": "LiteEFG"}
     versions = {"tensorcfr": tensorcfr.__version__, "Python": platform.python_version()}
     for name, distribution in packages.items():
@@ -364,7 +365,7 @@ def _memory_bytes() -> int | None:
         return None
 
 
-# What an iteration moves
+# Bytes and operations of an iteration
 
 
 @dataclass(frozen=True)
@@ -374,17 +375,15 @@ class Traffic:
     working_set: int
     """Bytes of all arrays that an iteration touches."""
     moved: int
-    """Bytes read and written when every pass streams its arrays once and whatever a gather
-    needs is found in a cache."""
+    """Bytes read and written if every pass streams its arrays once and all gathers hit a cache."""
 
 
 def traffic(game: tensorcfr.CompiledGame) -> Traffic:
     """Count the bytes of an iteration.
 
-    The payoff product reads entries, columns and blocks and the others' reaches, and writes
-    values; the
-    backward pass reads values, reads and writes regrets and strategies, and adds infoset values
-    to parents; the forward pass reads strategies and parents, and reads and writes averages and
+    The payoff product reads entries, columns, blocks and the others' reaches, and writes values.
+    The backward pass reads values, reads and writes regrets and strategies, and adds infoset values
+    to parents.  The forward pass reads strategies and parents, and reads and writes averages and
     reaches.
     """
     form = game.solver_form
@@ -399,11 +398,12 @@ def traffic(game: tensorcfr.CompiledGame) -> Traffic:
 
 
 PASS_OPERATIONS = 16
-"""Of both passes per sequence: value, size, regret, clipping, sum, division, average, reach."""
+"""Operations of both passes per sequence: value, size, regret, clipping, sum, division, average,
+reach."""
 
 
 def operations(game: tensorcfr.CompiledGame) -> int:
-    """Multiplications, additions and comparisons of one alternating iteration."""
+    """Return the multiplications, additions and comparisons of one alternating iteration."""
     form = game.solver_form
     total = PASS_OPERATIONS * form.n_sequences
     if (blocks := form.part(PayoffBlocks)) is not None:
@@ -419,13 +419,13 @@ def operations(game: tensorcfr.CompiledGame) -> int:
 
 
 def payoff_entries(form: SequenceForm) -> int:
-    """Single entries of the payoff operator."""
+    """Return the number of single entries of the payoff operator."""
     part = form.part(PayoffEntries)
     return 0 if part is None else len(part.value)
 
 
 def block_terminals(form: SequenceForm) -> int:
-    """Terminals in the blocks of the payoff operator."""
+    """Return the number of terminals in the blocks of the payoff operator."""
     part = form.part(PayoffBlocks)
     return 0 if part is None else len(part.coefficient)
 
@@ -436,7 +436,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def duration(seconds: float) -> str:
-    """``1.23 ms``: three significant digits."""
+    """Format seconds with three significant digits: ``1.23 ms``."""
     if seconds < 0:
         return "-" + duration(-seconds)
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
@@ -446,12 +446,12 @@ def duration(seconds: float) -> str:
 
 
 def megabytes(n_bytes: float) -> str:
-    """``12.3 MB``, in powers of ten."""
+    """Format bytes in powers of ten: ``12.3 MB``."""
     return f"{significant(n_bytes / 1e6)} MB"
 
 
 def significant(value: float) -> str:
-    """Three significant digits, thousands with commas."""
+    """Format a number with three significant digits and commas for thousands."""
     if value == 0:
         return "0"
     if abs(value) >= 100:
@@ -461,13 +461,13 @@ def significant(value: float) -> str:
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table; all columns but the first are right-aligned."""
+    """Return a Markdown table; all columns but the first are right-aligned."""
     lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def machine_lines(found: dict[str, Any]) -> str:
-    """The machine, in two sentences."""
+    """Describe the machine in two sentences."""
     caches = ", ".join(f"{level} {size >> 10:,} KiB" for level, size in found["caches"].items())
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     memory = found["memory_bytes"]
@@ -478,5 +478,5 @@ def machine_lines(found: dict[str, Any]) -> str:
 
 
 def progress(text: str) -> None:
-    """Tell whoever waits."""
+    """Print a message about progress."""
     print(text, file=sys.stderr, flush=True)

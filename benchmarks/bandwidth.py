@@ -1,4 +1,4 @@
-"""How fast this machine moves bytes, and how near an iteration comes to that."""
+"""Bandwidth of this machine, and the share of it that an iteration uses."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ROUNDS = 5
 
 @numba.njit
 def _triad(a: np.ndarray, b: np.ndarray, c: np.ndarray, repeats: int) -> None:
-    """``a = b + 3 c``, some times over."""
+    """Compute ``a = b + 3 c`` several times."""
     for _ in range(repeats):
         for i in range(a.shape[0]):
             a[i] = b[i] + 3.0 * c[i]
 
 
 def triad_bandwidth() -> dict[str, float]:
-    """Bytes per second of the triad, by level of memory.
+    """Return bytes per second of the triad, by level of memory.
 
     Counts 24 bytes per element; the arrays together half fill a cache level, or go far beyond
     the last one (``memory``).
@@ -34,7 +34,7 @@ def triad_bandwidth() -> dict[str, float]:
 
 
 def _measure(n_bytes: int) -> float:
-    """Bytes per second of the triad on arrays of so many bytes together."""
+    """Return bytes per second of the triad on arrays with a total size."""
     n = n_bytes // 24
     a, b, c = (np.full(n, value) for value in (0.0, 1.0, 2.0))
     _triad(a, b, c, 1)
@@ -49,7 +49,7 @@ def _measure(n_bytes: int) -> float:
 
 @numba.njit(fastmath=True)
 def _multiply_add(a: np.ndarray, repeats: int) -> None:
-    """A chain of fused multiplications and additions for every element, some times over."""
+    """Compute a chain of fused multiplications and additions for every element, several times."""
     for _ in range(repeats):
         for i in range(a.shape[0]):
             x = a[i]
@@ -59,7 +59,8 @@ def _multiply_add(a: np.ndarray, repeats: int) -> None:
 
 
 def peak_operations() -> float:
-    """Multiplications and additions per second of one core, on data in the first cache level."""
+    """Return multiplications and additions per second of one core, on data in the first cache
+    level."""
     a = np.ones(1024)
     _multiply_add(a, 1)
     rates = []
@@ -71,7 +72,7 @@ def peak_operations() -> float:
 
 
 def bound(moved: int, working_set: int, bandwidths: dict[str, float]) -> dict[str, Any]:
-    """The least seconds that an iteration can take, were it nothing but moving bytes."""
+    """Return a lower bound of the seconds of an iteration: the time to move its bytes."""
     level = cache_level(working_set)
     return {
         "level": level,

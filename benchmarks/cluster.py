@@ -39,18 +39,18 @@ def count_writes() -> None:
 
 
 def written() -> int:
-    """Bytes written so far."""
+    """Return the bytes written so far."""
     return getattr(tcp, "written", 0)
 
 
 def resident() -> int:
-    """Bytes of memory that this process has."""
+    """Return the bytes of memory of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def processor_time(client: Client) -> float:
-    """Seconds of processor time of this process and all workers so far."""
+    """Return the seconds of processor time of this process and all workers so far."""
     return time.process_time() + sum(client.run(time.process_time).values())
 
 

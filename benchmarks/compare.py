@@ -1,8 +1,8 @@
-"""The tables of docs/results/speed.md: tensorcfr beside its peers, all from one run.
+"""Tables of docs/results/speed.md: tensorcfr and other programs, all from one run.
 
 ``python -m benchmarks.compare`` measures (some three minutes), writes
 ``benchmarks/results/speed.json`` and ``docs/results/speed.md``, and prints the latter.
-``--quick`` skips what takes longest, solving to a target; ``--stored`` measures nothing and
+``--quick`` skips solving to a target, which takes longest; ``--stored`` measures nothing and
 writes the page again.  ``python -m scripts.headlines`` writes a figure of it into README.md.
 """
 
@@ -58,7 +58,7 @@ DISTURBED = 1.15
 
 
 def compare_iterations(contest: Contest) -> dict[str, Any]:
-    """One game: every tool, iteration by iteration, and what else is measured beside it."""
+    """Measure one game: every tool, iteration by iteration, and further quantities."""
     runners = {tool: TOOLS[tool](contest, "cfr") for tool in installed_tools()}
     check_agreement(contest)
     timings = interleaved(
@@ -122,7 +122,7 @@ def compare_iterations(contest: Contest) -> dict[str, Any]:
 
 
 def check_agreement(contest: Contest) -> None:
-    """The tools that are compared must compute the same thing."""
+    """Check that the compared tools compute the same values."""
     if not available("OpenSpiel"):
         return
     found = []
@@ -138,7 +138,7 @@ def check_agreement(contest: Contest) -> None:
 
 
 def _repeated(call: Callable[[], object]) -> Callable[[int], None]:
-    """A function that calls so many times."""
+    """Return a function that calls another one several times."""
 
     def step(times: int) -> None:
         for _ in range(times):
@@ -148,7 +148,7 @@ def _repeated(call: Callable[[], object]) -> Callable[[int], None]:
 
 
 def compile_rate(contest: Contest) -> dict[str, Any]:
-    """Histories per CPU second, from the built-in rules and from the OpenSpiel game."""
+    """Return histories per CPU second, from the built-in rules and from the OpenSpiel game."""
     sources: dict[str, Any] = {"built_in": lambda: contest.spec}
     if available("OpenSpiel"):
         import pyspiel
@@ -167,7 +167,8 @@ def compile_rate(contest: Contest) -> dict[str, Any]:
 
 
 def time_to_targets(contest: Contest) -> dict[str, Any]:
-    """CFR+ with every tool: iterations and CPU seconds to each target, and the whole curve."""
+    """Run CFR+ with every tool; return iterations and CPU seconds to each target, and the whole
+    curve."""
     found: dict[str, Any] = {}
     for tool in ("tensorcfr", "OpenSpiel", "LiteEFG"):
         if not available(tool):
@@ -187,7 +188,7 @@ def time_to_targets(contest: Contest) -> dict[str, Any]:
 def exploitability_curve(
     runner: Runner, target: float = TARGETS[-1], budget: float = TARGET_BUDGET
 ) -> list[dict[str, Any]]:
-    """Exploitability against CPU seconds of iterating, until the target or the budget."""
+    """Return exploitability against CPU seconds of iterating, until the target or the budget."""
     curve: list[dict[str, Any]] = []
     iterations, seconds, step = 0, 0.0, 1
     while True:
@@ -208,7 +209,8 @@ def exploitability_curve(
 
 
 def _estimate(found: dict[str, Any], ours: dict[str, Any]) -> None:
-    """Where OpenSpiel ran out of budget: the same algorithm needs the same iterations."""
+    """Estimate the time of OpenSpiel beyond its budget; the same algorithm needs equally many
+    iterations."""
     before, last = found["curve"][-2:]
     each = (last["seconds"] - before["seconds"]) / (last["iterations"] - before["iterations"])
     for target, mark in found["reached"].items():
@@ -221,7 +223,7 @@ def _estimate(found: dict[str, Any], ours: dict[str, Any]) -> None:
 
 
 def measure(*, quick: bool) -> dict[str, Any]:
-    """Everything."""
+    """Measure everything."""
     found: dict[str, Any] = {"command": COMMAND, "machine": machine(), "games": {}}
     for contest in CONTESTS.values():
         progress(f"{contest.title}: set-up and memory …")
@@ -251,7 +253,7 @@ def measure(*, quick: bool) -> dict[str, Any]:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """docs/results/speed.md."""
+    """Return the text of docs/results/speed.md."""
     sections = [
         "# Results: speed\n\nHow fast is an iteration, next to OpenSpiel and LiteEFG?  All tools "
         f"take turns in one run, on one core.  `{found['command']}` writes this page.\n\n"
@@ -271,7 +273,7 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def _rows(found: dict[str, Any], cells: Callable[[Contest, dict[str, Any]], list[str]]) -> Any:
-    """One row per game."""
+    """Return one row per game."""
     return [
         [contest.title, *cells(contest, found["games"][name])]
         for name, contest in CONTESTS.items()
@@ -318,7 +320,7 @@ def _iterations_table(found: dict[str, Any], peers: list[str]) -> str:
 
 
 def _remarks(found: dict[str, Any]) -> str:
-    """What to know about the peers' times."""
+    """Return remarks on the times of other programs."""
     per_round = ", ".join(f"{c.iterations:,} ({c.name})" for c in CONTESTS.values())
     remarks = (
         f"  A peer's round is {per_round} iterations, after a quarter as many to fill the "
@@ -387,7 +389,7 @@ def _set_up_section(found: dict[str, Any]) -> str:
 
 
 def _memory(n_bytes: int) -> str:
-    """Too coarse a measure for the smallest games."""
+    """Format bytes of memory; the measure is too coarse for the smallest games."""
     return megabytes(n_bytes) if n_bytes >= 1e5 else "< 0.1 MB"
 
 
@@ -495,7 +497,7 @@ def _scaling_section() -> str:
 
 
 def goals(found: dict[str, Any]) -> str:
-    """The project's own goals, met or not, for whoever ran this."""
+    """Return a table of the project's own goals, met or not."""
     lines = []
 
     def judge(what: str, value: float, goal: float, *, at_most: bool = False) -> None:
@@ -534,7 +536,7 @@ def goals(found: dict[str, Any]) -> str:
 def main() -> None:
     """Measure, write, print."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="skip what takes longest")
+    parser.add_argument("--quick", action="store_true", help="skip solving to a target")
     parser.add_argument("--stored", action="store_true", help="write the last figures again")
     options = parser.parse_args()
     started = time.perf_counter()

@@ -112,14 +112,14 @@ class Row:
     source: Any
     """Name of the game for :func:`tensorcfr.compile_game`."""
     options: Callable[[], Mapping[str, Any]] = dict
-    """Its parameters."""
+    """Parameters of the game."""
     layout: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of :func:`tensorcfr.compile_game` for the layout."""
     histories: int | None = None
     """Number of histories that the page states."""
     published: tuple[Published, ...] = ()
     tree: str = "the same game"
-    """How the tree here and the published one are related."""
+    """Relation of the tree here to the published one."""
     peer: str = ""
     """Name of the game in OpenSpiel, for peers that run here."""
     peer_iterations: int = 4
@@ -354,7 +354,7 @@ def read_endgame(number: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Work:
-    """What an iteration must do, counted from the arrays."""
+    """Work of an iteration, counted from the arrays."""
 
     moved: int
     """Bytes of regrets and cumulative strategies, which are read and written once, and of payoffs,
@@ -399,8 +399,8 @@ def operations_of(part: Any) -> int:
 
 
 def _per_terminal(kind: int) -> int:
-    """Operations of a hand at a terminal: additions to the sums of two cards and of all hands, and
-    subtractions from them; twice if hands are compared."""
+    """Return the operations of a hand at a terminal: additions to the sums of two cards and of all
+    hands, and subtractions from them; twice if hands are compared."""
     return 3 + 4 if kind == FOLD else 6 + 6
 
 
@@ -597,7 +597,7 @@ WHY = {
     "battleship": "In battleship the ships are hidden moves. Payoffs that depend on them are "
     "single entries, and not blocks of hands."
 }
-"""Why a row is slower than the published one."""
+"""Reason why a row is slower than the published one."""
 
 
 def _sources(rows: Mapping[str, Any]) -> list[str]:
@@ -705,7 +705,7 @@ Measured on: {machine}
 
 
 def main() -> None:
-    """Measure what is missing, keep it, and write the page."""
+    """Run the missing measurements, store them, and write the page."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

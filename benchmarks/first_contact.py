@@ -54,7 +54,7 @@ GOALS = {"import": 0.6, "warm": 1.0, "cold": 10.0}
 
 
 def first_contact(*, warm_rounds: int = 7, cold_rounds: int = 2) -> dict[str, Any]:
-    """Measure all three, and what numba alone takes; seconds are medians of wall time."""
+    """Measure all three, and the time of numba alone; seconds are medians of wall time."""
     bare = [_fresh("print()", None)["wall"] for _ in range(warm_rounds)]
     cold, warm, imports, numba, empty = [], [], [], [], []
     directory = ""
@@ -89,7 +89,7 @@ def first_contact(*, warm_rounds: int = 7, cold_rounds: int = 2) -> dict[str, An
 
 
 def _solve(directory: str) -> dict[str, Any]:
-    """One fresh process that solves Leduc, and its phases."""
+    """Run one fresh process that solves Leduc; return its phases."""
     run = _fresh(SOLVE, directory)
     phases = dict(
         zip(("import", "compile", "solve"), map(float, run["lines"][1].split()), strict=True)
@@ -98,7 +98,7 @@ def _solve(directory: str) -> dict[str, Any]:
 
 
 def _empty(directory: str) -> float:
-    """Seconds of a fresh process that calls :data:`EMPTY`."""
+    """Return the seconds of a fresh process that calls :data:`EMPTY`."""
     path = Path(directory) / "empty.py"
     if not path.exists():
         path.write_text(EMPTY)
@@ -108,7 +108,7 @@ def _empty(directory: str) -> float:
 
 
 def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Medians."""
+    """Return medians."""
     return {
         "seconds": statistics.median(run["wall"] for run in runs),
         "cpu_seconds": statistics.median(run["cpu"] for run in runs),
@@ -125,7 +125,7 @@ def _fresh(code: str, cache: str | None) -> dict[str, Any]:
 
     Returns:
         ``wall``, seconds from start to the first printed line; ``cpu``, seconds of the whole
-        process; ``lines``, what it printed.
+        process; ``lines``, the printed lines.
     """
     environment = dict(os.environ)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -148,7 +148,7 @@ def _fresh(code: str, cache: str | None) -> dict[str, Any]:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """The table."""
+    """Return the table."""
 
     def phases(run: dict[str, Any]) -> str:
         return ", ".join(f"{name} {duration(spent)}" for name, spent in run["phases"].items())

@@ -57,18 +57,18 @@ def measure(contest: str, tool: str) -> dict[str, Any]:
 
 
 def _resident() -> int:
-    """Bytes of this process in memory."""
+    """Return the bytes of this process in memory."""
     gc.collect()
     return _status("VmRSS")
 
 
 def _peak() -> int:
-    """Most bytes that this process had in memory."""
+    """Return the largest number of bytes that this process had in memory."""
     return _status("VmHWM")
 
 
 def _status(key: str) -> int:
-    """A figure from Linux's account of this process; elsewhere the peak.
+    """Return a figure from Linux's account of this process; elsewhere the peak.
 
     ``ru_maxrss`` will not do where the account is at hand: it starts from the peak of the
     process that started this one.

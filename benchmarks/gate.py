@@ -45,7 +45,7 @@ CASES: dict[str, tuple[str, str, int]] = {
 
 @numba.njit  # type: ignore[untyped-decorator]
 def _calibrate(a: np.ndarray, b: np.ndarray, passes: int) -> float:
-    """Dependent additions, divisions and vector loops, in the first cache level."""
+    """Compute dependent additions, divisions and vector loops, in the first cache level."""
     total = 0.0
     for _ in range(passes):
         for k in range(len(a)):
@@ -62,7 +62,7 @@ def _seconds(work: Callable[..., Any], *given: Any) -> float:
 
 
 def measure() -> dict[str, float]:
-    """Each case as a ratio: an iteration over one pass of the calibration kernel."""
+    """Return each case as a ratio: an iteration over one pass of the calibration kernel."""
     a, b, passes = np.ones(1024), np.full(1024, 1e-3), 20_000
     _calibrate(a, b, 1)
     found = {}
@@ -80,7 +80,7 @@ def measure() -> dict[str, float]:
 
 
 def main() -> int:
-    """The command line; the exit status is 1 if an iteration has become too slow."""
+    """Run the command line; the exit status is 1 if an iteration has become too slow."""
     parser = argparse.ArgumentParser(description="Iterations, compared with a baseline.")
     parser.add_argument("--write", action="store_true", help="measure the baseline anew")
     options = parser.parse_args()

@@ -1,13 +1,13 @@
-"""Hold'em spots: this library beside postflop-solver, a solver in Rust, in the same minutes.
+"""Time hold'em spots with this library and with postflop-solver, a solver in Rust, in turn.
 
     python -m benchmarks.holdem --anchor PATH [--spots river turn] [--threads 1 2] [--rounds 3]
 
 ``PATH`` (or the variable ``POSTFLOP_SOLVER``) is a checkout of postflop-solver
-(https://github.com/b-inary/postflop-solver, AGPL), which is built with cargo, or the program that
-was built; without it, this library is timed alone.  Both solve in float32.  Figures are
-milliseconds per iteration by the clock and by the processor's time, and what it takes to 0.1 % of
-the pot; medians of the rounds.  They go to ``benchmarks/results/holdem.json``, from which
-``python -m scripts.spots write`` makes the table of ``docs/results/spots.md``.
+(https://github.com/b-inary/postflop-solver, AGPL), which is built with cargo, or the built program.
+Without it, this library is timed alone.  Both solve in float32.  Figures are milliseconds per
+iteration, in wall and processor time, and the iterations and seconds to 0.1 % of the pot; medians
+of the rounds.  They go to ``benchmarks/results/holdem.json``, from which ``python -m scripts.spots
+write`` makes the table of ``docs/results/spots.md``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ TARGET = 0.001 * POT
 
 
 def build_anchor(checkout: Path) -> Path | None:
-    """The anchor's program for one spot, built from its source; None with a reason printed."""
+    """Build the program of postflop-solver for one spot; return None and print a reason if that
+    fails."""
     if checkout.is_file():
         return checkout
     if not (checkout / "Cargo.toml").is_file():
@@ -80,8 +81,8 @@ def build_anchor(checkout: Path) -> Path | None:
 
 
 def run_anchor(program: Path, spot: dict[str, Any], iterations: int, threads: int) -> list[float]:
-    """Milliseconds per iteration (mean, least, of the processor), and to the target iterations,
-    seconds and processor seconds; bytes."""
+    """Return milliseconds per iteration (mean, least, of the processor); iterations, seconds and
+    processor seconds to the target; and bytes."""
     arguments = [*spot["ranges"], spot["board"], POT, STACKS, spot["bets"], spot["raises"]]
     arguments += [spot["donk"] or "-", 0, 0, threads, iterations, TARGET]
     arguments += ["float32", "1.5/0.15/0.1", "|".join(spot.get("folded", ["-"]))]
@@ -96,7 +97,7 @@ def run_anchor(program: Path, spot: dict[str, Any], iterations: int, threads: in
 
 
 def run_own(game: ChunkedGame, iterations: int, threads: int) -> list[float]:
-    """The same of this library."""
+    """Return the same numbers of this library."""
     solver = Solver(game, precision="float32", threads=threads)
     solver.iterate(1)
     solver.evaluate()
@@ -119,7 +120,7 @@ def run_own(game: ChunkedGame, iterations: int, threads: int) -> list[float]:
 def compare(
     name: str, threads: int, rounds: int, program: Path | None
 ) -> dict[str, dict[str, float]]:
-    """The medians of each program, and with two programs those of the ratios."""
+    """Return the medians of each program, and with two programs those of the ratios."""
     spot, iterations = SPOTS[name]
     game = compile_game("holdem", **spot, pot=POT, stacks=STACKS)
     assert isinstance(game, ChunkedGame)
@@ -139,7 +140,7 @@ def compare(
 
 
 def main() -> None:
-    """Measure, print and keep what was measured."""
+    """Measure, print and store the results."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--anchor", default=os.environ.get("POSTFLOP_SOLVER"))
     parser.add_argument("--spots", nargs="+", choices=SPOTS, default=list(SPOTS))

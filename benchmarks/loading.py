@@ -1,12 +1,12 @@
-"""What it costs to check a game, and to save and load it.
+"""Measure the checks of a game, and how long it takes to save and load it.
 
-``python -m benchmarks.loading "bluff(dice=(2, 1))"`` prints a line of JSON: CPU seconds of
-compiling, of the checks within, of saving and loading; how long the checks take in times of one
-reading of the arrays; and the memory that loading takes at its peak, in sizes of the arrays (of
-large games: that of small ones is lost in what the program takes).
+``python -m benchmarks.loading "bluff(dice=(2, 1))"`` prints a line of JSON.  It has the CPU seconds
+of compiling, of its checks, of saving and loading, and the ratio of the checks to one reading of
+the arrays.  It also has the peak of memory of loading, in sizes of the arrays.  For small games
+this peak is that of the program.
 
-``python -m benchmarks.loading --json benchmarks/results/loading.json`` says how fast files are
-read, and how fast that is which checks them: games, solutions, and checkpoints of games in chunks.
+``python -m benchmarks.loading --json benchmarks/results/loading.json`` measures how fast files are
+read, and how fast their checks are: games, solutions, and checkpoints of games in chunks.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def measure(name: str) -> dict[str, Any]:
 
 
 def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of a call, and what it returns."""
+    """Return the CPU seconds of a call, and its result."""
     started = time.process_time()
     found = call()
     return time.process_time() - started, found
@@ -77,7 +77,7 @@ def _warm_up() -> None:
 
 
 def _peak_of_loading(path: Path) -> int:
-    """Bytes that loading takes at its peak, beyond those of the warmed program."""
+    """Return the peak of bytes that loading takes, beyond those of the program before."""
     code = (
         "import sys; from benchmarks import loading; loading._warm_up()\n"
         "before = loading.peak(); loading.load_game(sys.argv[1]); print(loading.peak() - before)"
@@ -89,7 +89,7 @@ def _peak_of_loading(path: Path) -> int:
 
 
 def peak() -> int:
-    """Most bytes that this process ever had in memory (Linux)."""
+    """Return the largest number of bytes that this process had in memory (Linux)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
 
@@ -107,8 +107,8 @@ FILES: tuple[tuple[str, str, bool, dict[str, Any]], ...] = (
 
 
 def measure_file(kind: str, name: str, cut: bool, options: dict[str, Any]) -> dict[str, Any]:
-    """How fast a file is loaded, by the game where it is a checkpoint, and how fast that is but for
-    the reading of its bytes; CPU seconds, the least of some rounds."""
+    """Measure how fast a file is loaded, with its game if it is a checkpoint, and how fast it is
+    without reading its bytes; CPU seconds, the least of several rounds."""
     _warm_up()
     small = compile_game("leduc", cut=3 if cut else False)
     game = compile_game(name, cut=cut)

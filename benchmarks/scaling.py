@@ -1,13 +1,11 @@
 """Time per iteration from games that fit the first cache level to games that fill memory.
 
 ``python -m benchmarks.scaling`` writes ``docs/scaling.png`` and ``benchmarks/results/scaling.csv``
-and judges the goal: beyond the first cache level, the time per iteration and sequence stays
-within a factor of two.  That is fair where games grow by public actions: Leduc with more and
-more raises has five payoff entries per sequence throughout.  Where private hands grow in number
-there are more and more entries per sequence (two hundred and fifty in Kuhn poker with 200
-cards), so the time per sequence *and payoff entry* is shown too.
-``--quick`` leaves out the largest games.  ``python -m scripts.redraw scaling`` draws what was
-measured before.
+and judges the goal: beyond the first cache level, the time per iteration and sequence stays within
+a factor of two.  This is fair for games that grow by public actions: Leduc with any number of
+raises has five payoff entries per sequence.  With more private hands, the entries per sequence grow
+(to 250 in Kuhn poker with 200 cards), so the time per sequence *and payoff entry* is shown, too.
+``--quick`` leaves out the largest games.
 """
 
 from __future__ import annotations
@@ -99,12 +97,12 @@ class Point:
 
     @property
     def per_sequence(self) -> float:
-        """Nanoseconds per iteration and sequence that is swept."""
+        """Nanoseconds per iteration and sequence."""
         return self.seconds / self.solved_sequences * 1e9
 
 
 def measure(*, quick: bool) -> Iterator[Point]:
-    """Every game of every family that fits."""
+    """Yield every game of every family that fits into memory."""
     for family, specs in FAMILIES.items():
         for spec in specs:
             if quick and spec in LARGEST:
@@ -138,7 +136,8 @@ def measure(*, quick: bool) -> Iterator[Point]:
 
 
 def verdict(points: list[Point]) -> str:
-    """Largest over smallest time per sequence, beyond the first cache level."""
+    """Return the ratio of the largest to the smallest time per sequence, beyond the first cache
+    level."""
     beyond = [point for point in points if point.level != "L1"]
     lines = []
 
@@ -162,7 +161,7 @@ def verdict(points: list[Point]) -> str:
 
 
 def plot(points: list[Point], path: Path) -> None:
-    """The chart."""
+    """Draw the chart."""
     from matplotlib.lines import Line2D
 
     figure = new_figure(12.5, 5.0)
@@ -204,7 +203,7 @@ def plot(points: list[Point], path: Path) -> None:
 
 
 def listing(points: list[Point]) -> str:
-    """All points as a table."""
+    """Return all points as a table."""
     return table(
         [
             "game",

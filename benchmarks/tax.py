@@ -1,8 +1,8 @@
-"""What each variant's iteration costs, as a multiple of an iteration of CFR+.
+"""Cost of each variant's iteration, as a multiple of an iteration of CFR+.
 
 ``python -m benchmarks.tax``: all variants take turns, many times over, and the clock counts CPU
-seconds, so that other programs on the machine slow all of them alike.  What is printed is the
-median over the turns of the ratio to the CFR+ of the same turn.
+seconds, so that other programs on the machine slow all of them equally.  The printed number is
+the median over the turns of the ratio to the CFR+ of the same turn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tensorcfr.algorithms import CFR
 GAMES = {"kuhn": 4000, "leduc": 500, "goofspiel(cards=5)": 100, "liars_dice": 12}
 """Games, and iterations per turn."""
 GOAL = 1.3
-"""What DCFR, predictive CFR+ and a rule of one's own may cost."""
+"""Largest allowed costs of DCFR, predictive CFR+ and an own rule."""
 HELD_TO_IT = ("dcfr", "pcfr+", "a rule of one's own")
 
 
@@ -37,7 +37,7 @@ OWN = Algorithm(
 
 
 def variants() -> dict[str, Algorithm]:
-    """Those that sweep, CFR+ first."""
+    """Return the variants that pass over the whole game, CFR+ first."""
     found = {name: record for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)}
     own = {OWN.name: OWN, "cfr(floor=0.1)": CFR(floor=0.1)}
     return {"cfr+": found.pop("cfr+")} | found | own
@@ -46,7 +46,7 @@ def variants() -> dict[str, Algorithm]:
 def multiples(
     game: str, iterations: int, turns: int, *, same_arrays: bool
 ) -> tuple[float, dict[str, float]]:
-    """Seconds of a CFR+ iteration, and every variant as a multiple of it."""
+    """Return the seconds of a CFR+ iteration, and every variant as a multiple of it."""
     compiled = compile_game(game)
     if same_arrays:
         compiled = compiled.without_merging()

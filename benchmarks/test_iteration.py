@@ -1,4 +1,4 @@
-"""What an iteration, an evaluation and a solve cost, beside the peers.
+"""Costs of an iteration, an evaluation and a solve, next to other programs.
 
 ``pytest benchmarks --benchmark-only``; the clock counts CPU seconds.  All tools run the same
 number of iterations per call, which the group names.
@@ -31,7 +31,7 @@ def _make(tool: str, contest: str, algorithm: str):
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("contest", CONTESTS)
 def test_iteration(benchmark, contest, tool):
-    """CFR iterations with averaging, float64, one core, after compilation."""
+    """Time CFR iterations with averaging, float64, one core, after compilation."""
     _need(tool)
     iterations = CONTESTS[contest].iterations
     benchmark.group = f"{contest}: {iterations} CFR iterations"
@@ -43,7 +43,7 @@ def test_iteration(benchmark, contest, tool):
 
 @pytest.mark.parametrize("contest", CONTESTS)
 def test_evaluation(benchmark, contest):
-    """Exploitability of the average strategy: about one iteration."""
+    """Time the exploitability of the average strategy, which takes about one iteration."""
     benchmark.group = f"{contest}: one evaluation"
     runner = TensorCFR(CONTESTS[contest], "cfr")
     runner.iterate(10)
@@ -53,7 +53,7 @@ def test_evaluation(benchmark, contest):
 @pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool != "LiteEFG alternating"])
 @pytest.mark.parametrize("contest", TARGETS)
 def test_time_to_target(benchmark, contest, tool):
-    """CFR+ until the target was seen, evaluations at the same iterations included."""
+    """Time CFR+ until it reaches the target, evaluations at the same iterations included."""
     _need(tool)
     benchmark.group = f"{contest}: CFR+ to exploitability {TARGETS[contest]:g}"
 

@@ -1,4 +1,4 @@
-"""What an iteration of Monte Carlo CFR costs, beside OpenSpiel's C++ solvers in the same run.
+"""Cost of an iteration of Monte Carlo CFR, and of OpenSpiel's C++ solvers in the same run.
 
 ``pytest benchmarks/test_sampling.py --benchmark-only``; the clock counts CPU seconds.  An iteration
 traverses once for every player, here and there.  :func:`test_ratio` runs both in turn, round after
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 GAMES = ("kuhn", "leduc", "liars_dice")
 GOALS = {"external_sampling": 15.0, "outcome_sampling": 10.0}
-"""How many times faster than OpenSpiel an iteration wants to be."""
+"""Goal: the factor by which an iteration is faster than OpenSpiel's."""
 PEERS = {
     "external_sampling": "ExternalSamplingMCCFRSolver",
     "outcome_sampling": "OutcomeSamplingMCCFRSolver",
@@ -27,7 +27,7 @@ PEERS = {
 ITERATIONS = {"kuhn": 10_000, "leduc": 2_000, "liars_dice": 600}
 """Iterations per call of the benchmark."""
 FEWER = {"whole_traversal": 200, "chance_sampling": 10, "public_chance_sampling": 100}
-"""How many times fewer, of what traverses more."""
+"""Divisors of the numbers of iterations for algorithms that traverse more."""
 KUHN_SECONDS = 180.0
 """Within which 10^9 chance-sampled iterations of Kuhn want to be done."""
 
@@ -60,7 +60,7 @@ class Peer:
 )
 @pytest.mark.parametrize("game", GAMES)
 def test_iteration(benchmark, game, algorithm):
-    """Iterations after a warm-up, with averaging."""
+    """Time iterations after a warm-up, with averaging."""
     iterations = max(1, ITERATIONS[game] // FEWER.get(algorithm, 1))
     benchmark.group = f"{game}: {algorithm}"
     solver = SampledSolver(compile_game(CONTESTS[game].spec), algorithm)
@@ -76,7 +76,7 @@ def test_iteration(benchmark, game, algorithm):
 @pytest.mark.parametrize("algorithm", PEERS)
 @pytest.mark.parametrize("game", GAMES)
 def test_peer(benchmark, game, algorithm):
-    """OpenSpiel's iterations of the same."""
+    """Time the same iterations of OpenSpiel."""
     if not available("OpenSpiel"):
         pytest.skip("OpenSpiel is not installed")
     benchmark.group = f"{game}: {algorithm}"
@@ -88,7 +88,7 @@ def test_peer(benchmark, game, algorithm):
 @pytest.mark.parametrize("algorithm", PEERS)
 @pytest.mark.parametrize("game", GAMES)
 def test_ratio(benchmark, game, algorithm):
-    """Both in turn; what disturbs one disturbs the other."""
+    """Time both in turn, so that a disturbance affects both."""
     if not available("OpenSpiel"):
         pytest.skip("OpenSpiel is not installed")
     solver = SampledSolver(compile_game(CONTESTS[game].spec), algorithm)
@@ -107,7 +107,7 @@ def test_ratio(benchmark, game, algorithm):
 
 
 def test_a_billion_chance_sampled_iterations_of_kuhn(benchmark):
-    """Measured on a few million of them."""
+    """Time several million of them, and extrapolate."""
     solver = SampledSolver(compile_game("kuhn"), "chance_sampling")
     iterations = 2_000_000
     benchmark.pedantic(solver.iterate, args=(iterations,), rounds=3, warmup_rounds=1)

@@ -1,4 +1,4 @@
-"""What it costs before the first iteration: compiling, memory, and the first contact."""
+"""Costs before the first iteration: compiling, memory, and the first contact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .footprint import footprint
 @pytest.mark.parametrize("source", ["built-in", "OpenSpiel"])
 @pytest.mark.parametrize("contest", CONTESTS)
 def test_compile(benchmark, contest, source):
-    """From rules to flat arrays; histories per second are in the extra info."""
+    """Time from rules to flat arrays; histories per second are in the extra info."""
     benchmark.group = f"{contest}: compile"
     rules: object = CONTESTS[contest].spec
     if source == "OpenSpiel":
@@ -35,7 +35,7 @@ def test_compile(benchmark, contest, source):
 @pytest.mark.parametrize("tool", ["tensorcfr", "OpenSpiel", "LiteEFG"])
 @pytest.mark.parametrize("contest", CONTESTS)
 def test_footprint(benchmark, contest, tool):
-    """A fresh process that sets a solver up; memory is in the extra info."""
+    """Time a fresh process that sets a solver up; memory is in the extra info."""
     if not available(tool):
         pytest.skip(f"{tool} is not installed")
     benchmark.group = f"{contest}: a process that sets up and runs 3 iterations"
@@ -44,13 +44,13 @@ def test_footprint(benchmark, contest, tool):
 
 @pytest.mark.parametrize("what", ["interpreter", "import", "leduc"])
 def test_first_contact(benchmark, what, tmp_path):
-    """A fresh process with a warm JIT cache."""
+    """Time a fresh process with a warm JIT cache."""
     benchmark.group = "a fresh process"
     code = {"interpreter": "print()", "import": IMPORT, "leduc": SOLVE}[what]
     benchmark.pedantic(_fresh, args=(code, str(tmp_path)), rounds=3, warmup_rounds=1)
 
 
 def test_jit(benchmark, tmp_path):
-    """A fresh process with an empty JIT cache."""
+    """Time a fresh process with an empty JIT cache."""
     benchmark.group = "a fresh process"
     benchmark.pedantic(_fresh, args=(SOLVE, str(tmp_path)), rounds=1)

@@ -1,4 +1,5 @@
-"""What reads the files that ``scripts.fuzz_files`` damages, and what must hold of what was read."""
+"""Readers of the files that ``scripts.fuzz_files`` damages, and conditions that every value read
+must meet."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def read(kind: str, content: bytes, folder: Path, known: Any = None) -> Any:
         # Mapped files cost far more time than reading; some of the inputs go into a folder.
         return Solution.load(io.BytesIO(content), game=known, memory_limit=READ_LIMIT)
     if kind in ("checkpoint", "resume"):
-        # Into a folder where killed processes have left what they wrote.
+        # A folder in which killed processes have left files.
         state = folder / "state"
         state.mkdir(exist_ok=True)
         (state / "start.lock").write_bytes(content[-64:])
@@ -61,35 +62,35 @@ def read(kind: str, content: bytes, folder: Path, known: Any = None) -> Any:
 
 
 def read_rules(path: Path) -> Any:
-    """The compiled game of a text."""
+    """Return the compiled game of a text."""
     from tensorcfr import compile_game
 
     return compile_game(path)
 
 
 def read_kuhn_policy(path: Path) -> Any:
-    """A policy of Kuhn poker."""
+    """Return a policy of Kuhn poker from a text."""
     from tensorcfr.formats import read_policy
 
     return read_policy(kuhn(), path)
 
 
 def read_spot(path: Path) -> Any:
-    """A spot of hold'em."""
+    """Read a spot of hold'em."""
     from tensorcfr.formats import read_spot
 
     return read_spot(path)
 
 
 def read_other_spot(path: Path) -> Any:
-    """The options of a spot of another program."""
+    """Read the options of a spot of another program."""
     from tensorcfr.formats import read_spot_options
 
     return read_spot_options(path)
 
 
 def read_settings(path: Path) -> Any:
-    """What a command says with a file of settings."""
+    """Run a command with a file of settings, and return its output."""
     from typer.testing import CliRunner
 
     from tensorcfr.cli.app import app
@@ -103,7 +104,7 @@ def read_settings(path: Path) -> Any:
 
 
 def read_boards(path: Path) -> Any:
-    """The rows of a report on boards."""
+    """Read the rows of a report on boards."""
     from tensorcfr.analysis.board_reports import _read_table
 
     return _read_table(path, SPOT_OF_BOARDS, 1)
@@ -111,7 +112,7 @@ def read_boards(path: Path) -> Any:
 
 @cache
 def kuhn() -> Any:
-    """The game of all policies."""
+    """Return the game of all policies."""
     from tensorcfr import compile_game
 
     return compile_game("kuhn")
@@ -136,13 +137,13 @@ NAMED = {
     **dict.fromkeys(ARCHIVES, "the file"),
     **{"header": "", "table": "table", "efg": "", "nfg": "", "settings": ""},
 }
-"""What errors call files without a path.  Of a header, whoever reads the file says its name; a game
-of Gambit that breaks a rule is refused by its compiler, which names the history; a value in a file
-of settings is refused as the option's."""
+"""Subject of errors without a path, by kind of file.  The reader of a header names the file itself.
+The compiler refuses a game of Gambit that breaks a rule, and names the history.  A bad value in a
+file of settings is refused under the name of the option."""
 
 
 def fingerprint(found: Any) -> Any:
-    """All that was read, to be compared."""
+    """Return all values that were read, in a form that can be compared."""
     from tensorcfr import CompiledGame, Policy, Solution
     from tensorcfr.games.holdem import Holdem
     from tensorcfr.solvers.solution_file import pack_solution
@@ -162,7 +163,7 @@ def fingerprint(found: Any) -> Any:
 
 
 def make_sure(kind: str, found: Any) -> None:
-    """Make sure that what was read is sound.
+    """Check that the values read are sound.
 
     Raises:
         DefectError: It is not; says why.
@@ -175,7 +176,7 @@ def make_sure(kind: str, found: Any) -> None:
     elif kind == "header":
         text = json.dumps([asdict_or_text(value) for value in found.values()], allow_nan=False)
         if not 0 <= found["iterations"] <= 2**53 or len(text) > 10**7:
-            raise DefectError("a header says what cannot be")
+            raise DefectError("a header has impossible values")
     elif kind == "spot":
         play_spot(found)
     elif kind in OF_OTHERS:
@@ -185,7 +186,7 @@ def make_sure(kind: str, found: Any) -> None:
             raise DefectError(f"the command says {found}")
     elif kind == "boards":
         for row in chain.from_iterable(found.values()):
-            # Where nobody gets, what is done there is no number.
+            # Numbers at decisions that are not reached may be nan.
             numbers = [row[name] for name in row if name not in ("equity", *TEXTS_OF_BOARDS)]
             if row["weight"] > 0 and not all(map(math.isfinite, numbers)):
                 raise DefectError(f"a row holds {row}")
@@ -201,12 +202,13 @@ def make_sure(kind: str, found: Any) -> None:
 
 
 def asdict_or_text(value: Any) -> Any:
-    """A value as JSON takes it."""
+    """Convert a value to a form that JSON has."""
     return json.loads(json.dumps(value, default=str))
 
 
 def play(game: Any) -> None:
-    """Play a game: all invariants, kernels, and the operator in NumPy beside its kernel."""
+    """Play a game: check all invariants, run the kernels, and compare the operator in NumPy with
+    its kernel."""
     import numpy as np
 
     from tensorcfr import Solver, evaluate, solve
@@ -263,7 +265,7 @@ def play_options(options: dict[str, Any]) -> None:
 
 
 def go_on(solution: Any) -> None:
-    """Go on from a solution."""
+    """Continue the solve of a solution."""
     import numpy as np
 
     from tensorcfr import solve
@@ -274,7 +276,7 @@ def go_on(solution: Any) -> None:
     if solution.state is None:
         return
     if not np.isfinite(solution.last_policy.probabilities).all():
-        raise DefectError("the last iterate holds what is no number")
+        raise DefectError("the last iterate has values that are not numbers")
     solution.summary()
     if solution.iterations < 10**9:
         try:
@@ -285,7 +287,7 @@ def go_on(solution: Any) -> None:
             raise
         except GameError:
             if isinstance(solution.game, UncompiledGame):
-                return  # Its infosets are compared with the rules when a play meets them.
+                return  # Its infosets are compared with the rules when a play reaches them.
             raise
         if not np.isfinite(on.policy.probabilities).all():
-            raise DefectError("going on, the average is no number")
+            raise DefectError("after more iterations, the average has values that are not numbers")

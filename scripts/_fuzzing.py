@@ -36,7 +36,7 @@ class HangError(BaseException):
 
 
 def hear_hangs() -> None:
-    """Let the signal of :func:`limited` raise a HangError."""
+    """Raise a HangError at the signal of :func:`limited`."""
 
     def hang(*_: object) -> None:
         raise HangError
@@ -59,7 +59,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 class DefectError(Exception):
-    """A loader took what it must not take; says what."""
+    """Error for a loader that accepts a bad value; the message names the value."""
 
 
 OF_SYSTEM = ("/proc/", "/sys/", "/dev/null", "/dev/urandom", "/dev/shm/")
@@ -76,7 +76,7 @@ FORBIDDEN = (
 
 
 REQUIRED = ("llvmlite", "numba", "numpy", "scipy")
-"""Packages that the library imports when it needs them first, whatever is in a file."""
+"""Packages that the library imports at their first use, independent of the contents of a file."""
 
 
 class Watch:

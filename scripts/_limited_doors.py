@@ -1,8 +1,7 @@
-"""The doors at which a limit in bytes is given, for ``scripts.memory_told``: what passes through
-each, and its limit.
+"""Functions and commands with a limit in bytes, and their limits, for ``scripts.memory_told``.
 
-Each work begins with what it needs (a compiled game, a file) and returns what is then to be done
-within a limit.  What has no ``memory_limit`` of its own is held by the free memory, which
+A function that prepares work makes a compiled game or a file, and returns the work to be done
+within a limit.  Work without a ``memory_limit`` of its own is limited by the free memory, which
 ``ulimit -v`` makes small.
 """
 
@@ -33,7 +32,7 @@ from tensorcfr.storage.archive import digest_of
 from tensorcfr.storage.recipes import KEY
 
 Work = Callable[[int], Any]
-"""What is done within a limit in bytes."""
+"""Work within a limit in bytes."""
 SMALL_SPOT: dict[str, Any] = {
     "board": "Td9d6hQc",
     "ranges": ("AA,KK", "QQ,JJ"),
@@ -131,7 +130,7 @@ def solving_rules(source: str, algorithm: str, folder: Path) -> Work:
 
 
 def evaluating(look: Callable[[Any, Policy], Any], name: str, folder: Path) -> Work:
-    """Look at a policy of a game in one piece, where little memory is free."""
+    """Read a policy of a game in one piece while little memory is free."""
     small = compile_game("leduc", cut=False)
     look(small, Policy.uniform(small))
     game = compile_game(name, cut=False)
@@ -157,13 +156,13 @@ class Door(NamedTuple):
     """A limit that must hold."""
 
     what: str
-    """The door, and what passes through it."""
+    """The door and its work."""
     mebibytes: int
     """The limit."""
     prepare: Callable[[Path], Work]
     """Makes the work; gets a folder for files."""
     fits: bool = False
-    """Whether the limit is enough, by a little."""
+    """True if the limit is just large enough."""
 
 
 HEARTS, CHESS = "openspiel:hearts", "openspiel:chess"
@@ -202,7 +201,8 @@ BELOW: tuple[tuple[Any, ...], ...] = (
     ("evaluate where little is free", 64, evaluating, evaluate, "liars_dice(faces=9)"),
     ("values where little is free", 64, evaluating, values, "liars_dice(faces=9)"),
 )
-"""Limits below the bytes that the work takes: name, MiB, what prepares the work, its arguments."""
+"""Limits below the needs of the work: name, MiB, function that prepares the work, and its
+arguments."""
 ENOUGH = {
     "compile, a flop": 10,
     "compile, push or fold": 125,

@@ -66,7 +66,8 @@ HOSTILE = (
 
 
 def zipped(members: list[tuple[str, bytes]], method: int = 0) -> bytes:
-    """An archive of stored members; quicker than the library's, which does far more."""
+    """Return an archive of stored members; faster than the library's function, which does
+    more."""
     out, directory = bytearray(), bytearray()
     for name, data in members:
         raw, crc = f"{name}.npy".encode("utf-8", "surrogatepass"), zlib.crc32(data)
@@ -80,7 +81,7 @@ def zipped(members: list[tuple[str, bytes]], method: int = 0) -> bytes:
 
 
 def described(array: Any) -> bytes:
-    """An array as a member."""
+    """Return an array as a member of an archive."""
     import numpy as np
 
     out = io.BytesIO()
@@ -174,7 +175,7 @@ DTYPES = ("i4", "u8", "f4", "i8", "f8", "u1", "b1", "f2", "c16", ">i8", ">f8", "
 
 
 def change_description(rng: Random, sound: Sound) -> Mutated:
-    """Change what a member says of its dtype, order and shape."""
+    """Change the dtype, order or shape in the description of a member."""
     members = list(sound.members.items())
     at = rng.randrange(len(members))
     name, data = members[at]
@@ -215,7 +216,7 @@ def change_array(rng: Random, sound: Sound) -> Mutated:
 
 
 def _changed(rng: Random, array: Any, np: Any) -> Any:
-    """An array with one change."""
+    """Return an array with one change."""
     way = rng.randrange(16)
     flat = array.reshape(-1)
     if way < 9 and flat.size:
@@ -295,7 +296,7 @@ def _text_array(text: str) -> Any:
 
 
 def changed_text(rng: Random, said: dict[str, Any]) -> str:
-    """An object with a few changes, as JSON or nearly so."""
+    """Return an object with a few changes, as JSON or almost as JSON."""
     header = json.loads(json.dumps(said))
     for _ in range(rng.choice((1, 1, 2, 3))):
         _change_json(rng, header)
@@ -308,7 +309,7 @@ def changed_text(rng: Random, said: dict[str, Any]) -> str:
 
 
 def _change_json(rng: Random, value: Any) -> None:
-    """Change one thing somewhere in an object or a list."""
+    """Change one item at any depth of an object or a list."""
     while True:
         keys: list[Any] = list(value) if isinstance(value, dict) else list(range(len(value)))
         if not keys:
@@ -330,12 +331,12 @@ def _change_json(rng: Random, value: Any) -> None:
     elif way == 4:
         value[key] = rng.choice(([old], {"x": old}))
     else:
-        # A copy: what is put in may be changed in its turn.
+        # A copy, because the inserted value may be changed in turn.
         value[key] = deepcopy(rng.choice(ODD_VALUES))
 
 
 def sealed(rng: Random, members: list[tuple[str, bytes]], method: int = 0) -> Mutated:
-    """An archive, mostly with a digest of what it holds now."""
+    """Return an archive, mostly with a digest of its new contents."""
     from tensorcfr.storage.archive import digest_of
 
     if rng.random() < 0.25 or method:
@@ -346,7 +347,7 @@ def sealed(rng: Random, members: list[tuple[str, bytes]], method: int = 0) -> Mu
         try:
             arrays[name] = _array_of(data)
         except Exception:
-            # What is no array has no digest.
+            # Only arrays have digests.
             return zipped(members), False
     try:
         digest = digest_of(arrays)
@@ -357,7 +358,7 @@ def sealed(rng: Random, members: list[tuple[str, bytes]], method: int = 0) -> Mu
 
 @lru_cache(1024)
 def _array_of(data: bytes) -> Any:
-    """The array of a member; most members are those of the sound file, again and again.
+    """Return the array of a member; most members equal those of the sound file.
 
     Raises:
         ValueError: It is none, or its description is long.

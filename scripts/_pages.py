@@ -53,7 +53,7 @@ def arguments(doc: str | None) -> ArgumentParser:
 
 
 def origin() -> dict[str, str]:
-    """Return machine, versions and date, to stand beside a measurement."""
+    """Return machine, versions and date, as a note to a measurement."""
     return {"machine": machine(), "versions": versions(), "date": f"{datetime.now(UTC).date()}"}
 
 

@@ -16,7 +16,7 @@ the same by a caller who has the game, as a solve that goes on does."""
 ARCHIVES = ("game", "solution", "cut", "rules", *IN_CHUNKS_OF, "header")
 """The loaders of archives with a header; ``rules`` are solutions of games that are not compiled."""
 EXAMPLES = Path(__file__).parent.parent / "tests" / "data" / "gambit"
-"""Files of Gambit with what the library does not write."""
+"""Files of Gambit with features that the library does not write."""
 RULES = "game/rules/text"
 """The array of files of games that are not compiled."""
 TEXTS = ("header", "game/cut/text", RULES)
@@ -99,9 +99,9 @@ remove = ["bet3 raise23"]
 BOARDS = ("Td9d6hQd3c", "AhKd7c2s3s")
 """Boards of the table of a report."""
 TEXTS_OF_BOARDS = ("board", "player", "spot")
-"""Its columns that hold no numbers."""
+"""Columns of that table without numbers."""
 SPOT_OF_BOARDS = "0123456789abcdef"
-"""What the rows of that table say of their spot."""
+"""Digest of the spot in the rows of that table."""
 SETTINGS = """memory_limit = "2GiB"
 
 [size]
@@ -160,13 +160,13 @@ class Sound:
     members: dict[str, bytes] = field(default_factory=dict)
     """The bytes of each array, its description included."""
     texts: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What the arrays hold that are texts of JSON, the header among them."""
+    """Names of the arrays that hold JSON as text; the header is one of them."""
     fingerprint: Any = None
     game: Any = None
     """The game, where the caller gives it to the loader."""
 
 
-# What is damaged: made once, in a folder that all batches share.
+# Files to damage; they are made once, in a folder that all batches share.
 
 
 def make_files(folder: Path, kinds: list[str]) -> None:

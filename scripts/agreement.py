@@ -1,6 +1,6 @@
 """Spots of hold'em drawn at random: this library and postflop-solver judge each other's strategies.
 
-    python -m scripts.agreement solve --anchor PATH      forty spots; what is known is not redone
+    python -m scripts.agreement solve --anchor PATH      forty spots, without those already solved
     python -m scripts.agreement record --anchor PATH     three small rivers for the tests
     python -m scripts.agreement page                     the table of docs/results/agreement.md
 
@@ -44,7 +44,7 @@ RIVERS = ROOT / "tests" / "data" / "anchor_rivers.json"
 PAGE = DOCS / "results" / "agreement.md"
 SOURCE = "postflop-solver, commit 9d1509f, by benchmarks/holdem_anchor.rs"
 TARGET = 0.0005
-"""Of the pot."""
+"""Target, as a share of the pot."""
 SEED = 27
 KINDS = {"river": (5, 28, 12, 50), "turn": (4, 9, 6, 25), "flop": (3, 3, 2, 5)}
 """By street: cards of the board, spots, and the fewest and most groups of a range."""
@@ -67,7 +67,7 @@ CARD = re.compile(r"[2-9TJQKA][cdhs]")
 
 
 def drawn_spots() -> dict[str, dict[str, Any]]:
-    """Forty spots, the same in every run."""
+    """Return forty spots, the same in every run."""
     rng, found = random.Random(SEED), dict[str, dict[str, Any]]()
     for street, (cards, count, fewest, most) in KINDS.items():
         number = 0
@@ -77,9 +77,9 @@ def drawn_spots() -> dict[str, dict[str, Any]]:
                 number += 1
                 found[f"{street} {number}"] = spot
     for name, players in FOLDED.items():
-        # Whoever folds has none of the best hands.
+        # A player who folds has none of the best hands.
         folded = (f"random,!top {rng.randint(15, 30)}%" for _ in range(players))
-        # With weights postflop-solver counts what is folded in another unit than exploitability.
+        # With weights, postflop-solver counts folded amounts in another unit than exploitability.
         ranges = (re.sub(":[0-9.]+", "", text) for text in found[name]["ranges"])
         changed = {"ranges": tuple(ranges), "folded": tuple(folded)}
         found[f"{name}, {players} folded"] = found[name] | changed
@@ -89,7 +89,7 @@ def drawn_spots() -> dict[str, dict[str, Any]]:
 def drawn_spot(
     rng: random.Random, street: str, cards: int, fewest: int, most: int
 ) -> dict[str, Any]:
-    """One spot."""
+    """Return one random spot."""
 
     def drawn_range() -> str:
         groups = rng.sample(GROUPS, rng.randint(fewest, most))
@@ -131,20 +131,20 @@ def drawn_spot(
 
 @dataclass
 class Answer:
-    """What postflop-solver says about a spot and a strategy."""
+    """Answer of postflop-solver about a spot and a strategy."""
 
     exploitability: float
     hands: list[list[frozenset[str]]]
-    """For each player the hands of the range, as sets of cards."""
+    """Hands of each player's range, as sets of cards."""
     weights: list[np.ndarray]
-    """For each player float64 (hands,), as the next two: how likely each hand is; equities; shares
-    of the pot in chips."""
+    """Probability of each hand, float64 (hands,), for each player.  The next two fields have the
+    same form, with equities and with shares of the pot in chips."""
     equities: list[np.ndarray]
     values: list[np.ndarray]
     lines: list[tuple[int, str, tuple[str, ...]]]
     """Decisions in the order of the file: who acts, the line, and the actions."""
     strategies: list[np.ndarray]
-    """For each decision float32 (hands, actions)."""
+    """Strategy at each decision, float32 (hands, actions)."""
 
     @property
     def share(self) -> float:
@@ -152,7 +152,7 @@ class Answer:
         return float(np.average(self.values[0], weights=self.weights[0]))
 
     def policy(self, board: str) -> ByLine:
-        """The strategies as a policy."""
+        """Return the strategies as a policy."""
         known = {
             place(line, board): (actions, strategy)
             for (_, line, actions), strategy in zip(self.lines, self.strategies, strict=True)
@@ -169,12 +169,12 @@ class Answer:
 
 
 def cards_of(hand: str) -> frozenset[str]:
-    """The two cards of a hand."""
+    """Return the two cards of a hand."""
     return frozenset((hand[:2], hand[2:]))
 
 
 def place(line: str, board: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The board and the actions of a line."""
+    """Return the board and the actions of a line."""
     dealt = [board[k : k + 2] for k in range(0, len(board), 2)]
     steps = line.split()
     cards = [step for step in steps if CARD.fullmatch(step)]
@@ -182,7 +182,8 @@ def place(line: str, board: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def ask(program: Path, spot: dict[str, Any], given: list[np.ndarray] | None = None) -> Answer:
-    """Let postflop-solver solve a spot, or judge strategies in the order of its decisions."""
+    """Run postflop-solver on a spot: solve it, or evaluate strategies in the order of its
+    decisions."""
 
     def both(sizes: dict[str, dict[str, str]]) -> str:
         # The program counts streets from the flop.
@@ -208,12 +209,12 @@ def ask(program: Path, spot: dict[str, Any], given: list[np.ndarray] | None = No
 
 
 def hand_by_hand(text: str) -> str:
-    """A range without weights as postflop-solver reads it."""
+    """Write a range without weights in the form that postflop-solver reads."""
     return ",".join(hand_label(hand) for hand in HANDS[read_range(text) > 0.0])
 
 
 def read_answer(output: str, numbers: np.ndarray) -> Answer:
-    """What the program has printed, and the strategies of its file."""
+    """Read the output of the program and the strategies of its file."""
     rows = dict[str, list[list[str]]]()
     lines, exploitability = [], float("nan")
     for text in output.splitlines():
@@ -242,7 +243,7 @@ def read_answer(output: str, numbers: np.ndarray) -> Answer:
 
 
 def values_of_hands(shown: Values) -> list[dict[frozenset[str], float]]:
-    """For each player the share of the pot, in chips, that each hand expects at the start."""
+    """Return for each player the share of the pot in chips that each hand expects at the start."""
     half = CardNodes.of(shown.game).rules.pot / 2
     return [
         {cards_of(hand): value + half for hand, value in zip(own, found.tolist(), strict=True)}
@@ -251,7 +252,7 @@ def values_of_hands(shown: Values) -> list[dict[frozenset[str], float]]:
 
 
 def equities_of_hands(game: CompiledGame) -> list[dict[frozenset[str], float]]:
-    """For each player the equity of each hand at the start."""
+    """Return for each player the equity of each hand at the start."""
     rules = CardNodes.of(game).rules
     found = equities(rules, rules.board, tuple(rules.weights), 5 - len(rules.board))
     return [
@@ -261,8 +262,8 @@ def equities_of_hands(game: CompiledGame) -> list[dict[frozenset[str], float]]:
 
 
 def strategies_for(answer: Answer, shown: Values) -> list[np.ndarray]:
-    """The strategies of this library at the decisions of an answer, float64 (hands, actions) each;
-    uniform for hands with a card of the board, and where there is one action."""
+    """Return this library's strategies at the decisions of an answer, float64 (hands, actions)
+    each.  They are uniform for hands with a card of the board, and at decisions with one action."""
     nodes, found = shown.nodes, []
     at = [{cards_of(hand): k for k, hand in enumerate(own)} for own in nodes.hands]
     order = [np.array([at[p][hand] for hand in answer.hands[p]]) for p in range(2)]
@@ -278,7 +279,7 @@ def strategies_for(answer: Answer, shown: Values) -> list[np.ndarray]:
 
 
 def differ(answer: Answer, what: str, found: list[dict[frozenset[str], float]]) -> float:
-    """The largest difference over the hands of both players that meet another hand."""
+    """Return the largest difference over the hands of both players that meet another hand."""
     return max(
         abs(number - own[hand])
         for own, hands, row in zip(found, answer.hands, getattr(answer, what), strict=True)
@@ -288,7 +289,7 @@ def differ(answer: Answer, what: str, found: list[dict[frozenset[str], float]]) 
 
 
 def compare(program: Path, spot: dict[str, Any]) -> dict[str, Any]:
-    """Both programs solve a spot, and both judge both strategies."""
+    """Solve a spot with both programs, and evaluate both strategies with both programs."""
     pot, board = spot["pot"], spot["board"]
     theirs = ask(program, spot)
     # Suits are told apart here: rounding does so in their strategies.
@@ -336,7 +337,7 @@ def solve_all(program: Path) -> None:
 
 
 def record(program: Path) -> None:
-    """Three small rivers with the strategies of postflop-solver, for the tests."""
+    """Record three small rivers with the strategies of postflop-solver for the tests."""
     rows = []
     for seed in RECORDED:
         spot = drawn_spot(random.Random(seed), "river", 5, 3, 5)
@@ -360,7 +361,7 @@ def record(program: Path) -> None:
 
 
 def agreement_table() -> str:
-    """The table of the page."""
+    """Write the table of the page."""
     kept = read_json(FILE)
     body = []
     for name, row in kept["spots"].items():

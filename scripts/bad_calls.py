@@ -1,10 +1,9 @@
 """Bad calls of every public function, of every game and algorithm, and of the command line.
 
-``python -m scripts.bad_calls [--seed 0] [--most 100000]`` makes calls that are good but for one
-argument, which gets each of :data:`VALUES`.  A call must raise a ValueError or TypeError (or one of
-the library's own errors) that has the argument's name; a command must say so in one line and end
-with status 2.  What is accepted all the same is listed with the rule that allows it; anything else
-is a fault.
+``python -m scripts.bad_calls [--seed 0] [--most 100000]`` makes good calls with one bad argument,
+which gets each of :data:`VALUES`.  A call must raise a ValueError or TypeError (or one of the
+library's own errors) that names the argument; a command must print it in one line and end with
+status 2.  Accepted values are listed with the rule that allows them; anything else is a fault.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ TEXTS = {
     **{text: text for text in ("", " ", "[]", "None", "x", "x=", "=x", "(", "\x00", "💥")},
     "huge": "x" * 10**5,
 }
-"""What is written on the command line."""
+"""Arguments on the command line."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +112,12 @@ class Call:
     value: str
     run: Callable[[], Any]
     check: Check | None = None
-    """What the parameter declares, if it does."""
+    """Range that the parameter declares, or None."""
     optional: bool = False
 
 
 def python_calls(folder: Path) -> Iterator[Call]:
-    """Those of public functions, from their signatures."""
+    """Return the parameters of public functions, from their signatures."""
     covered = set()
     for what, function, good in _targets(folder):
         covered.add(what.partition(".")[0])
@@ -136,7 +135,7 @@ def python_calls(folder: Path) -> Iterator[Call]:
 
 
 def declared(function: Callable[..., Any]) -> dict[str, tuple[Check, bool]]:
-    """The checks of a function, or of the class that it makes."""
+    """Return the checks of a function, or of the class that it makes."""
     return checks_of(vars(function)["__init__"] if isinstance(function, type) else function)
 
 
@@ -156,15 +155,15 @@ def _bound(function: Callable[..., Any], arguments: dict[str, Any]) -> Callable[
 
 
 def _is_function(name: str) -> bool:
-    """Whether a public name is called with arguments to be checked: not a record, not a class to
-    derive from."""
+    """Return whether the arguments of a public name are checked.  Arguments of records and
+    base classes are not."""
     modules = (tensorcfr, sweep, analysis, hands)
     found = next(getattr(module, name) for module in modules if hasattr(module, name))
     return inspect.isfunction(found) or found in (Solver, SampledSolver, Policy)
 
 
 def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
-    """Public functions, and arguments with which they work."""
+    """Return the public functions, with arguments that they accept."""
     kuhn = tensorcfr.compile_game("kuhn")
     solution = tensorcfr.solve(kuhn, iters=2)
     saved = solution.save(folder / "solution.npz")
@@ -176,7 +175,7 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     counter = itertools.count()
 
     def swept(path: Any = ..., **arguments: Any) -> Any:
-        """A table of its own for every call."""
+        """Return a new table for every call."""
         return sweep.sweep(folder / f"{next(counter)}.csv" if path is ... else path, **arguments)
 
     functools.update_wrapper(swept, sweep.sweep)
@@ -311,11 +310,11 @@ NEEDED: dict[str, dict[str, Any]] = {
     "short_deck": {"board": "QsJh6h8d7c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100},
     "short_omaha": {"board": "QsJh6h8d7c", "ranges": ("AsAhTcTd", "KK$ds"), "pot": 9, "stacks": 9},
 }
-"""What games need that have parameters without a default."""
+"""Arguments of games that have parameters without a default."""
 
 
 def game_calls() -> Iterator[Call]:
-    """Parameters of the built-in games; what they need beside is small."""
+    """Return the parameters of the built-in games, with small values for the others."""
     for name, entry in GAMES.items():
         needed = NEEDED.get(name, {})
         checks = declared(entry.make)
@@ -328,7 +327,7 @@ def game_calls() -> Iterator[Call]:
 
 
 def algorithm_calls() -> Iterator[Call]:
-    """Options of the algorithms."""
+    """Return the options of the algorithms."""
     for name, record in ALGORITHMS.items():
         checks = checks_of(type(record)) if isinstance(record, Deep) else {}
         for option in record.options:
@@ -343,7 +342,7 @@ SERVERS = {"upi", "mcp"}
 
 
 def command_calls(folder: Path) -> Iterator[Call]:
-    """Options of the command line."""
+    """Return the options of the command line."""
     import typer.main
     from typer.testing import CliRunner
 
@@ -476,7 +475,8 @@ def _is_text(label: str) -> bool:
 
 
 def judge(call: Call) -> str:
-    """What came of a call: ``"refused"``, ``"accepted: ..."`` with the rule, or a fault."""
+    """Make a call and return its result: ``"refused"``, ``"accepted: ..."`` with the rule, or a
+    fault."""
 
     def give_up(*_: object) -> None:
         raise TimeoutError
@@ -530,17 +530,17 @@ INSIDE = {
     "policy": "infoset",
     "second": "infoset",
     "source": "game",
-    "progress": "argument",  # What the caller's own function says of itself.
+    "progress": "argument",  # Messages of the caller's own functions.
     "spec": "algorithm",
     "text": "spot",
     "warm_start": "infoset",
 }
-"""What an error about an item in an argument names instead of the argument."""
+"""Names that errors about an item of an argument use instead of the argument's name."""
 
 
 def _names(call: Call, text: str) -> bool:
-    """Whether an error has the argument's name; or, of what is a collection or a label, the item
-    at fault and where it is; or, of what is in a file, the file."""
+    """Return whether an error names the argument.  For an item of a collection or a label it may
+    name the item and its place, and for a value in a file the file."""
     if isinstance(call.check, Where) and text.startswith(f"{VALUES.get(call.value)}"):
         return True
     names = {call.parameter, call.parameter.removesuffix("s")}
@@ -548,7 +548,7 @@ def _names(call: Call, text: str) -> bool:
 
 
 def _judge_command(result: Any) -> str:
-    """One line and status 2; the parser of options says how to ask for help, too."""
+    """Check for one line and status 2; the parser of options may add how to get help."""
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         return f"FAULT: {type(result.exception).__name__}: {str(result.exception)[:100]}"
     if result.exit_code == 0:
@@ -568,7 +568,7 @@ def _judge_command(result: Any) -> str:
 
 
 def all_calls(folder: Path) -> list[Call]:
-    """Every call, in an order of its own."""
+    """Return all calls in random order."""
     return [
         *python_calls(folder),
         *game_calls(),
@@ -578,7 +578,7 @@ def all_calls(folder: Path) -> list[Call]:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Make the calls, and say what came of them."""
+    """Make the calls and report the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--most", type=int, default=10**6, help="calls to make at most")

@@ -47,7 +47,7 @@ IN_SDIST = (
     "scripts/figures.py",
     "tensorcfr/py.typed",
 )
-"""Files that a source distribution must have; all of the package is checked besides."""
+"""Files that a source distribution must have; the whole package is checked, too."""
 
 
 def main() -> None:
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def check_contents(wheel: Path, sdist: Path) -> None:
-    """The wheel has the package and nothing else, the sdist what it takes to test and to document.
+    """Check that the wheel has only the package, and that the sdist can be tested and documented.
 
     Raises:
         SystemExit: A file is missing, or should not be there.
@@ -92,7 +92,7 @@ def check_contents(wheel: Path, sdist: Path) -> None:
 
 
 def pages() -> list[Path]:
-    """The pages of the documentation."""
+    """Return the pages of the documentation."""
     return [*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]
 
 
@@ -105,7 +105,7 @@ def check_wheel(wheel: Path, work: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", work)
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment["NUMBA_CACHE_DIR"] = str(work / "cache")
-    # First with what the package itself asks for, and nothing more.
+    # First with only the requirements of the package itself.
     run(python, "-m", "pip", "install", "--quiet", wheel, cwd=work, env=environment)
     run(python, "-c", "import tensorcfr as t; print(t.__file__)", cwd=work, env=environment)
     run(python, "-m", "pip", "install", "--quiet", f"{wheel}[standard]", cwd=work, env=environment)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def lines() -> Iterator[str]:
-    """The lines of the table and of its reasons."""
+    """Return the lines of the table and of its reasons."""
     sys.path.insert(0, str(ROOT / "tests"))
     from support import ways
 

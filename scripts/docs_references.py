@@ -45,7 +45,8 @@ class References(griffe.Extension):
         return f"[`{text.removeprefix('tensorcfr.')}`][{target}]"
 
     def _find(self, scope: griffe.Object, name: str) -> str | None:
-        """The path under which the API reference has an object; None if it does not have it."""
+        """Return the path of an object in the API reference; None if the reference does not have
+        it."""
         head, _, rest = name.partition(".")
         try:
             path = name if head == "tensorcfr" else scope.resolve(head) + (rest and f".{rest}")
@@ -57,7 +58,7 @@ class References(griffe.Extension):
 
 
 def _block(doctest: re.Match[str]) -> str:
-    """A doctest between fences."""
+    """Return a doctest between fences."""
     indent = doctest["indent"]
     text = re.sub(r" *# doctest: .*", "", doctest[0])
     return f"{indent}```pycon\n{text}\n{indent}```"

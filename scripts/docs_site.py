@@ -1,4 +1,4 @@
-"""What the documentation site needs beside the pages of ``docs/``; MkDocs calls it as a hook.
+"""Hook of MkDocs with the special rules of the documentation site.
 
 The pages link to files of the repository by relative paths, which work wherever the repository is
 browsed.  Some of those files are pages of the site (:data:`PAGES`); of the others the site shows
@@ -76,7 +76,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """Let links lead to the pages that :func:`on_files` added; rank pages in the search."""
+    """Point links to the pages that :func:`on_files` added, and rank pages in the search."""
     docs, uri = Path(config.docs_dir).name, page.file.src_uri
     if not uri.endswith(".md") or uri.startswith("source/"):
         return markdown
@@ -101,7 +101,7 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 
 
 def on_page_content(html: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """Let the copy buttons of sessions copy the input, without prompts and output."""
+    """Make the copy buttons of sessions copy the input, without prompts and output."""
     return SESSION.sub(_with_input, html)
 
 
@@ -113,13 +113,13 @@ def _with_input(session: re.Match[str]) -> str:
 
 
 def _links(text: str) -> Iterator[tuple[str, str]]:
-    """Path and anchor of every relative link."""
+    """Yield path and anchor of every relative link."""
     for match in LINK.finditer(CODE.sub("", text)):
         yield match["path"], match["anchor"] or ""
 
 
 def _outside_code(text: str, change: Any) -> str:
-    """The text, changed where it is not code."""
+    """Change a text outside its code."""
     parts, end = [], 0
     for code in CODE.finditer(text):
         parts += [change(text[end : code.start()]), code[0]]
@@ -128,12 +128,12 @@ def _outside_code(text: str, change: Any) -> str:
 
 
 def _source_page(path: str) -> str:
-    """The page that shows a file of the repository."""
+    """Return the page that shows a file of the repository."""
     return f"source/{path}.md"
 
 
 def _source(origin: str, path: str) -> str:
-    """A page that shows a file, or the names in a folder.
+    """Return a page that shows a file, or the names in a folder.
 
     Raises:
         PluginError: There is no such file in the repository.

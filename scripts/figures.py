@@ -1,11 +1,10 @@
-"""The pictures of the documentation: classic comparisons of the field, each one sweep and one
-picture; strategies; and pictures of stored measurements.
+"""Pictures of the documentation: comparisons of algorithms, strategies, stored measurements.
 
-python -m scripts.figures                 all of them, at full scale, into docs/figures
-python -m scripts.figures --quick         at a scale of seconds, into build/figures
-python -m scripts.figures kuhn_nodes ...  only these
-python -m scripts.figures --again         measures all with an axis of seconds again: half an hour
-                                          of a machine on which nothing else runs
+    python -m scripts.figures                 all of them, at full scale, into docs/figures
+    python -m scripts.figures --quick         at a scale of seconds, into build/figures
+    python -m scripts.figures kuhn_nodes ...  only these
+    python -m scripts.figures --again         measures all with an axis of seconds again: half an
+                                              hour of a machine on which nothing else runs
 
 Each sweep goes on where it stopped; without its CSV it is measured again.  A picture is written as
 .png, and as .svg if it has curves.  Not among them: the pictures of the viewer (``python -m
@@ -65,7 +64,7 @@ class Comparison:
     """Points of the first panel, by marker."""
     caption: str = ""
     runs: int = 1
-    """How often a short sweep is run; the fastest time is drawn."""
+    """Repetitions of a short sweep; the fastest time is drawn."""
 
 
 COMPARISONS = {
@@ -132,7 +131,7 @@ COMPARISONS = {
         "in ours.",
     ),
     "leduc_sampling": Comparison(
-        "Leduc poker: public chance sampling beside chance and external sampling",
+        "Leduc poker: public chance, chance and external sampling",
         ("leduc",),
         ("public_chance_sampling", "chance_sampling", "external_sampling", "cfr+"),
         full={"time_limit": 10.0},
@@ -159,7 +158,7 @@ CHARTS: dict[str, tuple[str, Callable[..., Figure], int, int]] = {
     "bluff_strategy": ("bluff(dice=(1, 1))", strategy_chart, 10_000, 500),
     "goofspiel_strategy": ("goofspiel(cards=4, prizes='random')", infoset_chart, 10_000, 500),
 }
-"""Strategies: game, what draws them, iterations of CFR+ at full scale and quick."""
+"""Strategies: game, function that draws, and iterations of CFR+ at full scale and quick."""
 
 
 TOGETHER = CHANCE_SAMPLING(alternating=False)
@@ -172,7 +171,7 @@ TREES: dict[str, tuple[Record, tuple[str, ...] | None, int]] = {
 
 
 def draw_responses(folder: Path, quick: bool) -> None:
-    """Draw what both methods gain in Leduc on three iterations of CFR, and what they risk, after
+    """Draw gain against risk of both methods in Leduc: responses to three iterations of CFR after
     3,000 plays of the other player were seen."""
     game = compile_game("leduc")
     counts = simulate(game, solve(game, "cfr", iters=3).policy, 3000, seed=1).counts(1)
@@ -228,7 +227,7 @@ OTHERS = {
 
 
 def measure(name: str, folder: Path, *, quick: bool, processes: int) -> list[SweepRow]:
-    """Sweep, as far as it has not been done."""
+    """Run the missing part of a sweep."""
     figure, table = COMPARISONS[name], folder / f"{name}.csv"
     games, algorithms = figure.games, figure.algorithms
     budget = figure.quick if quick else figure.full
@@ -252,7 +251,7 @@ def _write_fastest(
 
 
 def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> None:
-    """Sweep and draw."""
+    """Run a sweep and draw it."""
     figure = COMPARISONS[name]
     rows = measure(name, folder, quick=quick, processes=processes)
     if figure.beside:
@@ -265,7 +264,7 @@ def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> 
 
 
 def main() -> None:
-    """Sweep and draw."""
+    """Run a sweep and draw it."""
     known = [*COMPARISONS, *CHARTS, *TREES, *OTHERS]
     parser = arguments(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(known)}")
@@ -275,7 +274,7 @@ def main() -> None:
         "--processes", type=int, default=1, help="solves at a time; more than 1 disturbs seconds"
     )
     parser.add_argument(
-        "--again", action="store_true", help="measure again what has an axis of seconds"
+        "--again", action="store_true", help="measure figures with an axis of seconds again"
     )
     options = parser.parse_args()
     if options.again:

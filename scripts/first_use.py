@@ -39,7 +39,7 @@ COMMANDS = {
     "play": "play kuhn --player 1",
     "a page of the viewer": "view leduc --iters 100 --html page.html",
 }
-"""Command lines by what they do."""
+"""Command lines by feature."""
 
 
 class Use(NamedTuple):

@@ -79,7 +79,7 @@ def counts_of(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = arguments(__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--json", type=Path, help="a file that keeps the counts")

@@ -1,4 +1,4 @@
-"""Damage files of every kind in every way there is, and see what reads them.
+"""Damage files of every kind, and check that no reader accepts wrong contents.
 
     python -m scripts.fuzz_files --inputs 1000000 --seed 1
 
@@ -6,8 +6,8 @@ An input is a sound file and a mutation, both drawn by the seed and the number o
 every one can be made again (``--show solution:1234``).  Mutations know the structure of the files:
 bytes, members of the archive, descriptions of arrays, numbers in arrays, values in headers, cells
 in tables, tokens in texts.  Half of them leave the digest as it was: then a file that is read must
-hold what it held.  The others put a new digest in: then the checks behind it must refuse the file,
-or the game must be sound, which is tried by playing it with kernels that check their bounds.
+have its old contents.  The others put a new digest in: then the other checks must refuse the file,
+or the game must be sound, which is tested by playing it with kernels that check their bounds.
 
 Inputs are tried in batches, each in a process of its own, so that a crash or a hang is seen and
 the next input tried.  The exit status is 1 if there was any defect.
@@ -77,7 +77,7 @@ a MemoryError, which is a defect."""
 
 @cache
 def sound_files(folder: Path, kind: str) -> list[Sound]:
-    """The sound files of a kind, taken apart."""
+    """Return the sound files of a kind, split into parts."""
     found = []
     source = "solution" if kind == "header" else "chunks" if kind in IN_CHUNKS_OF else kind
     for path in sorted(folder.glob(f"{source}*")):
@@ -108,7 +108,7 @@ def sound_files(folder: Path, kind: str) -> list[Sound]:
 
 
 def unzip(content: bytes) -> list[tuple[str, bytes]]:
-    """The members of a sound archive."""
+    """Return the members of a sound archive."""
     import zipfile
 
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -116,7 +116,7 @@ def unzip(content: bytes) -> list[tuple[str, bytes]]:
 
 
 def make_input(folder: Path, seed: int, kind: str, number: int) -> tuple[Sound, str, Mutated]:
-    """One input: the sound file, the name of the mutation, and what it made."""
+    """Return one input: the sound file, the name of the mutation, and the damaged file."""
     rng = Random(f"{seed} {kind} {number}")
     sound = rng.choice(sound_files(folder, kind))
     mutation = rng.choice(MUTATIONS[kind])
@@ -124,7 +124,7 @@ def make_input(folder: Path, seed: int, kind: str, number: int) -> tuple[Sound, 
 
 
 def try_input(folder: Path, seed: int, kind: str, number: int, watch: Watch) -> tuple[str, str]:
-    """Try one input; returns the mutation, and what came of it."""
+    """Try one input; return the mutation and the result."""
     sound, mutation, (content, has_digest) = make_input(folder, seed, kind, number)
     with limited(HANG_SECONDS):
         try:
@@ -174,7 +174,7 @@ def run_batch(folder: Path, seed: int, kind: str, first: int, count: int, place:
 
 @dataclass
 class Report:
-    """What came of the inputs of one kind."""
+    """Results of the inputs of one kind."""
 
     results: Counter[str] = field(default_factory=Counter)
     defects: list[tuple[int, str]] = field(default_factory=list)
@@ -234,7 +234,7 @@ def run_kind(
 
 
 NOTHING: dict[str, Any] = {"seeds": [], "inputs": 0, "seconds": 0, "results": {}, "defects": []}
-"""What a file of results says of a kind that is not in it; other runs are added."""
+"""Record of a kind that a file of results does not have yet."""
 
 
 def main() -> int:
@@ -274,7 +274,7 @@ def main() -> int:
         today = said.pop("date")
         for number, kind in enumerate(kinds):
             share = SHARES[kind] / sum(SHARES[one] for one in kinds)
-            # Each kind has its share of what time is left.
+            # Each kind gets its share of the time that is left.
             left = sum(SHARES[one] for one in kinds[number:])
             end = time.monotonic() + (deadline - time.monotonic()) * SHARES[kind] / left
             report = run_kind(

@@ -1,4 +1,4 @@
-"""Make up spots, names of games, options, locks and requests of the viewer, and see what answers.
+"""Send random spots, names of games, options, locks and requests of the viewer; check the answers.
 
     python -m scripts.fuzz_requests --inputs 50000 --seed 1
 
@@ -54,7 +54,7 @@ ODD: tuple[Any, ...] = (
     ["a"] * 9,
     *(float, object, b"x", (), {1, 2}, range(3), 1j, "nan", "1e999", "(", ")", "a=", "=", "[]:1"),
 )
-"""What is put in the place of parts."""
+"""Values that replace parts of good inputs."""
 CARDS = ("Td9d6h", "Td9d6hQc", "Td9d6hQc2s", "6h7h8h", "AhAh2c", "Zz", "Td9d6hQc2s3d")
 RANGES = ("AA", "KK,QQ:0.5", "random", "22-77", "A2s+", "AAKK", "AsKs", "AA:2", "KK-", "QQ:")
 TEXTS = ("50%", "33%,75%,a", "2x,3x", "min", "1c", "1c,2c,3c", "e", "2e,a", "3e200%", "pot", "5c2r")
@@ -70,12 +70,12 @@ LINES = ("check bet5", "check check", "bet5 raise20", "fold", "bet", "allin call
 
 
 def of(dice: Random, pool: tuple[Any, ...]) -> Any:
-    """One of some values, or an odd one."""
+    """Choose one of some values, or an odd one."""
     return dice.choice(ODD if dice.random() < 0.06 else pool)
 
 
 def spot_options(dice: Random) -> dict[str, Any]:
-    """Options of a spot."""
+    """Return random options of a spot."""
     few: dict[str, tuple[Any, ...]] = {
         "big_blind": (1, 2, 0.5),
         "chip": (1, 0.5, 0.1, 1e-6, 100),
@@ -110,12 +110,12 @@ def spot_options(dice: Random) -> dict[str, Any]:
 
 
 def try_spot(dice: Random, _: Seen) -> None:
-    """A spot and its size."""
+    """Count the size of a spot with random options."""
     game_size(make_spot(**spot_options(dice)), seconds=0.5, memory_limit=LIMIT)
 
 
 def try_text(dice: Random, _: Seen) -> None:
-    """A spot as TOML, of which some values make none."""
+    """Read a spot as TOML; some values make it invalid."""
     options = spot_options(dice).items()
     lines = [f"{name} = {json.dumps(value, default=repr)}" for name, value in options]
     if dice.random() < 0.3:
@@ -125,7 +125,7 @@ def try_text(dice: Random, _: Seen) -> None:
 
 
 def name_of_game(dice: Random) -> str:
-    """The name of a game with parameters."""
+    """Return a random name of a game with parameters."""
     name = dice.choice(sorted(GAMES))
     known = sorted(GAMES[name].parameters)
     chosen = dice.sample(known, min(len(known), dice.randint(0, 3)))
@@ -141,7 +141,7 @@ def name_of_game(dice: Random) -> str:
 
 
 def try_name(dice: Random, _: Seen) -> None:
-    """A name with parameters, compiled or counted; a file of that name is not there."""
+    """Compile or count a game by a name with parameters; no file has that name."""
     name = name_of_game(dice)
     try:
         if dice.random() < 0.5:
@@ -153,7 +153,7 @@ def try_name(dice: Random, _: Seen) -> None:
 
 
 def try_options(dice: Random, _: Seen) -> None:
-    """Options of a game as keywords, and those of an algorithm in a text."""
+    """Try options of a game as keywords, and options of an algorithm in a text."""
     if dice.random() < 0.3:
         read_algorithm(f"{of(dice, ('cfr+', 'dcfr', 'egt'))}(alpha={dice.choice(ODD)!r})")
     name = dice.choice(sorted(set(GAMES) - set(SPOTS)))
@@ -178,14 +178,14 @@ class Seen:
 
 
 def locks(dice: Random) -> Any:
-    """Locks, of which most make none."""
+    """Return locks, most of them invalid."""
     labels = ("K", "Kb", "AA check", "* check", "QQ allin", "KK", "J pass", "start", "* *")
     actions = ("bet", "pass", "check", "call", "fold", "allin", "raise")
     return of(dice, ({"K": {"bet": 1}}, *made(dice, labels, actions)))
 
 
 def made(dice: Random, labels: tuple[str, ...], actions: tuple[str, ...]) -> Iterator[Any]:
-    """Mappings of labels to probabilities."""
+    """Return mappings of labels to probabilities."""
     for _ in range(3):
         label = of(dice, labels)
         action = of(dice, actions)
@@ -194,12 +194,12 @@ def made(dice: Random, labels: tuple[str, ...], actions: tuple[str, ...]) -> Ite
 
 
 def try_locks(dice: Random, seen: Seen) -> None:
-    """Locks of a game."""
+    """Try locks of a game."""
     tensorcfr.Locks(dice.choice(seen.games), locks(dice))
 
 
 def try_viewer(dice: Random, seen: Seen) -> None:
-    """A request of the page."""
+    """Send a request to the viewer."""
     session, start = dice.choice(seen.sessions), SpotForm()
     path = dice.choice(sorted(ROUTES))
     method = ROUTES[path][0] if dice.random() < 0.95 else "PUT"
@@ -228,11 +228,11 @@ def try_viewer(dice: Random, seen: Seen) -> None:
         start._build = lambda *_: None  # type: ignore[method-assign]
     else:
         body = {"locks": locks(dice), "iterations": of(dice, (1,)), "target": of(dice, (1, None))}
-        # What is checked before a solve begins is the same in a busy session.
+        # Checks before a solve begins are the same in a busy session.
     if body is not None:
         if dice.random() < 0.05:
             body = of(dice, (1, "x", [], None))
-        # Only what can be written as JSON arrives.
+        # Only values that JSON has arrive.
         body = json.loads(json.dumps(body, default=repr, skipkeys=True))
     try:
         answer = respond_to(session, start, method, path, body)
@@ -261,7 +261,7 @@ def entry(dice: Random) -> dict[str, Any]:
 
 
 def try_library(dice: Random, seen: Seen) -> None:
-    """Requests for entries of the library, in the folder of this process, and nowhere else."""
+    """Send requests for entries of the library, all in a folder of this process."""
     library = Library("library")
     start, request = SpotForm(dice.choice(seen.sessions), library), entry(dice)
     work = dice.choice((start.save, start.open, start.remove, start.keep_page))
@@ -285,7 +285,7 @@ KINDS: dict[str, tuple[float, Callable[[Random, Seen], None], bool]] = {
     "requests": (0.2, try_viewer, False),
     "library": (0.05, try_library, True),
 }
-"""Of each kind its share, what tries an input, and whether it may name files."""
+"""Share of each kind, function that tries an input, and whether the input may name files."""
 
 
 def try_input(seed: int, number: int, seen: Seen, watch: Watch) -> tuple[str, str]:

@@ -11,12 +11,12 @@ the games and numbers of this library with the recorded ones.
 
     catalog     every game that pygambit ships: its text as pygambit writes it, whether its players
                 have perfect recall, and the expected values under uniform play.  Names stand in
-                place of titles and descriptions, which are prose of Gambit's authors.  Of games
-                with perfect recall also the SHA-256 of what this library writes of them as .efg,
-                and the expected values of that text
-    trees       games that this library writes as .efg: the SHA-256 of the text, and for some
-                policies the probabilities, and what pygambit computes of the text: the expected
-                values, the probability of every infoset, the value of every action there
+                place of titles and descriptions, which are prose of Gambit's authors.  Games with
+                perfect recall also have the SHA-256 of the .efg text that this library writes, and
+                the expected values of that text
+    trees       games that this library writes as .efg: the SHA-256 of the text, the probabilities
+                of some policies, and pygambit's numbers for them.  These are the expected values,
+                the probability of every infoset, and the value of every action
     tables      games that this library writes as .nfg: the same digest, a mixed strategy of each
                 player, and the expected values
 """
@@ -51,14 +51,15 @@ TREES = ("kuhn", "kuhn(players=3)", "goofspiel(cards=3)", "chicken", "leduc")
 SEEDS = (1, 3)
 """Random policies of each tree, in addition to the uniform one."""
 MOST_INFOSETS = 100
-"""Of larger games only the expected values under uniform play are recorded."""
+"""Largest number of infosets; of larger games only the expected values under uniform play are
+recorded."""
 TABLES = (("kuhn(cards=2)", False), ("chicken", True), ("matching_pennies_3p", False))
 """Games whose payoffs are exact on every machine, and whether to write the outcome version."""
 TOLERANCE = 1e-12
 
 
 def catalog() -> dict[str, Any]:
-    """What pygambit says of the games that it ships."""
+    """Record pygambit's answers on the games that it ships."""
     import pygambit
 
     found = {}
@@ -82,7 +83,7 @@ def catalog() -> dict[str, Any]:
 
 
 def trees() -> dict[str, Any]:
-    """What pygambit says of the trees that this library writes."""
+    """Record pygambit's answers on the trees that this library writes."""
     import pygambit
 
     found = {}
@@ -106,7 +107,7 @@ def trees() -> dict[str, Any]:
 
 
 def tables() -> dict[str, Any]:
-    """What pygambit says of the normal forms that this library writes."""
+    """Record pygambit's answers on the normal forms that this library writes."""
     import pygambit
 
     found = {}
@@ -123,7 +124,7 @@ def tables() -> dict[str, Any]:
 
 
 def written(game: CompiledGame, kind: str, **options: bool) -> bytes:
-    """The bytes of the file that this library writes of a game."""
+    """Return the bytes of the file that this library writes of a game."""
     with TemporaryDirectory() as folder:
         path = Path(folder, f"game.{kind}")
         save = save_efg if kind == "efg" else save_nfg
@@ -131,12 +132,12 @@ def written(game: CompiledGame, kind: str, **options: bool) -> bytes:
 
 
 def _uniform(game: Any) -> Any:
-    """The profile of pygambit in which all actions, or strategies, are equally likely."""
+    """Return pygambit's profile in which all actions, or strategies, are equally likely."""
     return game.mixed_behavior_profile() if game.is_tree else game.mixed_strategy_profile()
 
 
 def _random(game: Any, seed: int) -> Any:
-    """A profile whose every probability is positive."""
+    """Return a random profile with positive probabilities."""
     profile = game.mixed_behavior_profile()
     for infoset in game.infosets:
         if not infoset.is_chance:
@@ -164,7 +165,7 @@ def _values(profile: Any) -> list[float]:
 
 
 def _by_infoset(profile: Any) -> dict[str, Any]:
-    """By label: the infoset's probability, and of every action probability and value."""
+    """Return by label the infoset's probability, and the probability and value of every action."""
     return {
         infoset.label: {
             "reach": float(profile.infoset_prob(infoset)),
@@ -207,7 +208,7 @@ def answers() -> dict[str, Any]:
 
 
 def differences(recorded: Any, found: Any, where: str = "answers") -> Iterator[str]:
-    """Where two records differ; numbers may differ by rounding."""
+    """Return the places where two records differ by more than rounding."""
     if isinstance(recorded, dict) and isinstance(found, dict):
         for key in recorded | found:
             if key in recorded and key in found:
@@ -225,7 +226,7 @@ def differences(recorded: Any, found: Any, where: str = "answers") -> Iterator[s
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = arguments(__doc__)
     parser.add_argument("--check", action="store_true", help="compare with the file")
     check = parser.parse_args().check
@@ -235,7 +236,7 @@ def main() -> int:
         write_json(QUANTAL, quantal())
         return 0
     recorded = read_json(ANSWERS)
-    # The version is said so that a reader knows it; a newer one must answer alike.
+    # The version is recorded for the reader; a newer one must give the same answers.
     found["pygambit"] = recorded["pygambit"]
     wrong = list(differences(recorded, found))
     print("\n".join(wrong) or f"pygambit {version('pygambit')} gives all recorded answers")

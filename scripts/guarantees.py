@@ -1,5 +1,4 @@
-"""The tables of docs/guarantees.md: what is proven of every algorithm, and what was observed; and
-one of docs/results/agreement.md, how far rounding takes curves apart.
+"""Tables of docs/guarantees.md, with theorems and observations, and one of agreement.md.
 
 python -m scripts.guarantees            all of them, some minutes
 python -m scripts.guarantees promises   one table: promises, observed, restarts, magnets or chaos
@@ -78,7 +77,7 @@ def short(value: float) -> str:
 
 
 def promises() -> str:
-    """Return what is said of every published algorithm in a two-player zero-sum game."""
+    """Return the theorem about every published algorithm in two-player zero-sum games."""
     alike: dict[str, list[str]] = {}
     for name, record in ALGORITHMS.items():
         if name in PUBLISHED:
@@ -106,7 +105,7 @@ def curve(game: CompiledGame, record: Record, last: bool) -> str:
 
 
 def observed() -> str:
-    """Return what was seen of the algorithms of which a guarantee says that it was."""
+    """Return the observations about the algorithms whose guarantee refers to an observation."""
     games = [*map(compile_game, GAMES), compile_game(hide_and_seek())]
     chosen = [(f"`{n}`", r, False) for n, r in ALGORITHMS.items() if FELL in _said(r)]
     chosen += [(f"`{spec}`, last", read_algorithm(spec), True) for spec in OF_LAST_ITERATES]

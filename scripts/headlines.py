@@ -16,11 +16,11 @@ from ._pages import FIGURES, RESULTS, ROOT, read_json, read_rows, write_parts
 
 README = ROOT / "README.md"
 ISLAND = 0.01
-"""Chips: the exploitability to which the time on Rhode Island hold'em is told."""
+"""Exploitability in chips up to which Rhode Island hold'em is timed."""
 
 
 def leduc() -> list[str]:
-    """An iteration of CFR, in one run with OpenSpiel."""
+    """Return the row of an iteration of CFR, measured in one run with OpenSpiel."""
     found = read_json(RESULTS / "speed.json")
     tools = found["games"]["leduc"]["tools"]
     here, there = tools["tensorcfr"]["seconds"], tools["OpenSpiel"]["seconds"]
@@ -33,7 +33,7 @@ def leduc() -> list[str]:
 
 
 def rhode_island() -> list[str]:
-    """Seconds of iterating to a small exploitability."""
+    """Return the row of the seconds of iterating to a small exploitability."""
     rows = read_rows(FIGURES / "rhode_island.csv")
     reached = next(row for row in rows if float(row["exploitability"]) < ISLAND)
     return [
@@ -45,7 +45,7 @@ def rhode_island() -> list[str]:
 
 
 def preset() -> list[str]:
-    """The flop that solvers are compared on, processes from start to end."""
+    """Return the row of the flop that solvers are compared on; whole processes are timed."""
     runs = read_json(RESULTS / "preset.json")["runs"]
     here, there = (
         runs[f"{name}; float32; 2"]["in all"] for name in ("tensorcfr", "postflop-solver")
@@ -59,7 +59,7 @@ def preset() -> list[str]:
 
 
 def endgame() -> list[str]:
-    """An iteration of a public endgame, next to a published number."""
+    """Return the row of an iteration of a public endgame, next to a published number."""
     here = read_json(RESULTS / "field.json")["rows"]["endgame_4"]["one"]["cpu"]
     there = field.ROWS["endgame_4"].published[0].seconds
     return [
@@ -71,7 +71,7 @@ def endgame() -> list[str]:
 
 
 def headlines() -> str:
-    """The table."""
+    """Return the table."""
     rows = [leduc(), rhode_island(), preset(), endgame()]
     return table(["", "tensorcfr", "another program"], rows)
 

@@ -1,25 +1,25 @@
 """``kill -9`` at random moments: no file is damaged, no row lost, no process left, the same bits.
 
-python -m scripts.kills commands [--kills 1000]     the command line: saves, sweeps, solves
-python -m scripts.kills iterating [--kills 1000]    solves in forks, and many starts at once
-python -m scripts.kills cluster [--kills 20]        a solve and a sweep on a cluster of Dask
+    python -m scripts.kills commands [--kills 1000]     the command line: saves, sweeps, solves
+    python -m scripts.kills iterating [--kills 1000]    solves in forks, and many starts at once
+    python -m scripts.kills cluster [--kills 20]        a solve and a sweep on a cluster of Dask
 
 * **commands** starts a command in a session of its own, and kills its first process.  A file under
   its own name can be read, and holds the content before or after.  Five seconds later no process of
   the session is alive, except workers that are still importing.  Each row of a sweep that was seen
   before the kill is there, once.  A solve that goes on from its last checkpoint has the bits of one
   without a break.  The next run that ends by itself leaves no temporary file.
-* **iterating** loads games and kernels once and forks, so that nearly every kill meets an iteration
-  or a checkpoint, of every way in which a solver keeps its arrays, in turn.  A child goes on from
+* **iterating** loads games and kernels once and forks, so that most kills fall into an iteration
+  or a checkpoint.  Every way in which a solver keeps its arrays has its turn.  A child goes on from
   the checkpoint file of the one before.  The file must load, and have the bits of a solve without a
   break.  A child that ends by itself leaves nothing behind.  Then eight children start at once,
-  ``--starts`` in all.  On one ``state_dir``, one child at least has it; the others are told that it
-  is in use.  On one checkpoint file, every child gives the bits of a solve in memory, and the file
-  those of its iteration.  On one empty kernel cache, every child compiles or loads the kernel, and
-  its sum is right; so does the next child.  For systems that can fork.
-* **cluster** kills workers of a solve, whose bits stay those of one process; schedulers, where the
-  error names the scheduler and the checkpoint file goes on to the same bits; and workers and the
-  command of a sweep of ``--cells`` cells, whose rows stay those of a sweep in one process.
+  ``--starts`` in all.  On one ``state_dir``, at least one child has it; the others get the error
+  that it is in use.  On one checkpoint file, every child gives the bits of a solve in memory, and
+  the file those of its iteration.  On one empty kernel cache, every child compiles or loads the
+  kernel, and its sum is right; so does the next child.  For systems that can fork.
+* **cluster** kills workers of a solve, whose bits stay those of one process.  It kills schedulers:
+  the error names the scheduler, and a solve from the checkpoint file has the same bits.  It kills
+  workers and the command of a sweep of ``--cells`` cells, whose rows stay those of one process.
 
 Each ends with a line of counts, and with status 1 if there is a fault; ``--json`` keeps the counts.
 """
@@ -64,17 +64,17 @@ class Found:
     faults: list[str] = field(default_factory=list)
 
     def fault(self, kind: str, said: object) -> None:
-        """Note a fault."""
+        """Record a fault."""
         self.counts[kind] += 1
         self.faults.append(f"{kind}: {said}")
 
     def left(self, name: str, folder: Path, *kept: str) -> None:
-        """Note a fault if a folder has other files than those that are to be there."""
+        """Record a fault if a folder has other files than expected."""
         if left := [path.name for path in folder.rglob("*") if path.name not in kept]:
             self.fault("files left", f"{name}: {left}")
 
     def other_bits(self, name: str, solution: Solution, expected: Solution) -> None:
-        """Note a fault if two solutions differ."""
+        """Record a fault if two solutions differ."""
         if wrong := difference(solution, expected):
             self.fault("other bits", f"{name}: {wrong} after {solution.iterations} iterations")
 
@@ -122,8 +122,8 @@ def check_rows(before: list[SweepRow], after: list[SweepRow], found: Found) -> N
 GRACE = 5.0
 """Seconds after which nothing of a killed command may be alive."""
 IMPORTING = 1.5
-"""Processor seconds of a worker that may still be importing the library, whatever the time: it ends
-when the import is done, which takes long on a busy machine."""
+"""Processor seconds of a worker that may still be importing the library.  It ends after the import,
+which takes long on a busy machine."""
 STARTED = 1.2
 """Seconds that a command takes to be imported; kills come from here on, most of them."""
 SAVING = """
@@ -134,7 +134,7 @@ print("begun", flush=True)
 while True:
     solution.save(sys.argv[1])
 """
-"""A program that saves without end, so that nearly every kill meets a save."""
+"""Program that saves without end, so that most kills fall into a save."""
 
 
 def kill_save(folder: Path, rng: Random, found: Found) -> None:
@@ -182,8 +182,8 @@ def kill_sweep(folder: Path, rng: Random, found: Found, processes: int) -> None:
 
 
 def kill_checkpoints(folder: Path, rng: Random, found: Found, *, files: bool) -> None:
-    """Kill ``tensorcfr solve --checkpoint`` of a game in chunks, which goes on where the last one
-    was killed; with its state in memory or in files."""
+    """Kill ``tensorcfr solve --checkpoint`` of a game in chunks, with its state in memory or in
+    files; each solve continues the last one that was killed."""
     path = folder / "at.npz"
     begin = ["leduc", "--cut", "3", "--algorithm", "cfr"]
     words = ["solve", *(["--resume", str(path)] if path.exists() else begin), "--time-limit", "9"]
@@ -331,9 +331,9 @@ class Way:
     compiled: dict[str, Any] | None = field(default_factory=dict)
     """Options of ``compile_game``; None for rules that are solved as they are."""
     files: bool = False
-    """Whether the arrays are in ``state_dir``."""
+    """True if the arrays are in ``state_dir``."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Of ``solve``."""
+    """Options of ``solve``."""
 
     @cached_property
     def game(self) -> Any:
@@ -390,7 +390,7 @@ WAYS = {
 
 
 def forked(work: Callable[[], int]) -> int:
-    """Fork a child that exits with the status that some work returns; return its number."""
+    """Fork a child that exits with the status that a function returns; return its number."""
     sys.stdout.flush()
     if pid := os.fork():
         return pid
@@ -409,7 +409,7 @@ def ended(pid: int) -> int:
 
 
 def kill_iterating(folder: Path, rng: Random, found: Found, name: str) -> None:
-    """Kill a child that goes on, and look at the files that it leaves."""
+    """Kill a child that continues a solve, and check the files that it leaves."""
     way, apart = WAYS[name], rng.choice((1, 10, 100))
     before = way.load(folder).iterations if (folder / "at.npz").exists() else 0
     reading, writing = os.pipe()
@@ -453,7 +453,7 @@ def kill_iterating(folder: Path, rng: Random, found: Found, name: str) -> None:
 
 
 def end(name: str, folder: Path, found: Found) -> None:
-    """Let a child end by itself; it leaves a checkpoint file and nothing else."""
+    """Wait until a child ends by itself; it leaves a checkpoint file and nothing else."""
     way = WAYS[name]
     whole = way.solve(way.load(folder).iterations + 2)
 
@@ -587,7 +587,7 @@ class Cluster:
 
 @contextmanager
 def killer(work: Callable[[], None], pause: Callable[[], float]) -> Iterator[Callable[[], int]]:
-    """Do some work again and again during a block; yield a function that counts it."""
+    """Repeat a function during a block; yield a function that counts the repetitions."""
     done, over = 0, threading.Event()
 
     def kill() -> None:
@@ -606,7 +606,7 @@ def killer(work: Callable[[], None], pause: Callable[[], float]) -> Iterator[Cal
 
 
 def kill_workers(kills: int, rng: Random, found: Found) -> None:
-    """Kill so many workers of a solve, in mid-iteration."""
+    """Kill a number of workers of a solve during an iteration."""
     game = compile_game("leduc", **CUT)
     at = killed_at = killed = 0
 
@@ -663,7 +663,7 @@ def kill_scheduler(rng: Random, found: Found) -> None:
 
 
 def compare(name: str, solution: Solution, expected: Solution, found: Found) -> None:
-    """Note a fault if two solutions differ in bits or values."""
+    """Record a fault if two solutions differ in bits or values."""
     found.other_bits(name, solution, expected)
     if solution.evaluation != expected.evaluation:
         found.fault("other values", f"of the {name}")
@@ -717,7 +717,7 @@ def in_turn(
     found: Found,
     given: Any,
 ) -> None:
-    """Kill by each of some kinds in turn, each with a folder of its own."""
+    """Kill processes of each kind in turn, each with a folder of its own."""
     begun = time.monotonic()
     for number in range(given.kills):
         if time.monotonic() - begun > given.seconds:

@@ -1,19 +1,19 @@
 """Exploitability of large games of private hands: curves for docs/results/large-games.md.
 
-python -m scripts.large_games bluff_2_2        Bluff(2,2): 22 million infosets
-python -m scripts.large_games nl_leduc         no-limit Leduc
-python -m scripts.large_games full_bluff_2_2   all six faces can be bid: 352 million infosets
-python -m scripts.large_games bluff_3_2        Bluff(3,2): 1.3 billion infosets
-python -m scripts.large_games flop_holdem      flop hold'em from the first card: 5e12 histories
-python -m scripts.large_games rhode_island     Rhode Island hold'em: 7e9 histories
-python -m scripts.large_games nolimit_flop     no-limit, 20 big blinds, 25 flops: to the flop
-python -m scripts.large_games nolimit_turn     the same to the turn: 7 billion sequences
+    python -m scripts.large_games bluff_2_2        Bluff(2,2): 22 million infosets
+    python -m scripts.large_games nl_leduc         no-limit Leduc
+    python -m scripts.large_games full_bluff_2_2   all six faces can be bid: 352 million infosets
+    python -m scripts.large_games bluff_3_2        Bluff(3,2): 1.3 billion infosets
+    python -m scripts.large_games flop_holdem      flop hold'em from the first card: 5e12 histories
+    python -m scripts.large_games rhode_island     Rhode Island hold'em: 7e9 histories
+    python -m scripts.large_games nolimit_flop     no-limit, 20 big blinds, 25 flops: to the flop
+    python -m scripts.large_games nolimit_turn     the same to the turn: 7 billion sequences
 
 Each writes docs/figures/<name>.csv (or one in ``--out``), a row per evaluation, as it goes;
 ``--minutes`` says how long.  The games are cut into chunks, no-limit Leduc is not.
 The exploitability is that of an exact best response in the whole game.
 
-python -m scripts.large_games page             tables and picture, results/large-games.md
+    python -m scripts.large_games page             tables and picture, results/large-games.md
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Run:
     every: float
     """An evaluation whenever the iterations are this many times as many."""
     cut: bool = True
-    """Whether the game is cut into chunks."""
+    """True if the game is cut into chunks."""
 
 
 RUNS = {
@@ -116,8 +116,8 @@ POKER = {
         (10.0, 1.0, 0.5),
     ),
 }
-"""Poker from the first card: title, chips of a unit, its name, and what is to be reached; 37 mbb is
-a published bound on Deep CFR's strategies (Brown et al., ICML 2019, figure 1)."""
+"""Poker from the first card: title, chips of a unit, name of the unit, and targets. 37 mbb is a
+published bound on Deep CFR's strategies (Brown et al., ICML 2019, figure 1)."""
 
 
 def main() -> None:
@@ -269,14 +269,14 @@ def poker_table() -> str:
 
 
 def _options(options: str) -> str:
-    """``float64, 1 thread``."""
+    """Return a text such as ``float64, 1 thread``."""
     given = ast.literal_eval(options)
     threads = given.get("threads", 1)
     return f"{given.get('precision', 'float64')}, {threads} thread{'s' if threads > 1 else ''}"
 
 
 def draw(curves: dict[str, Curve]) -> None:
-    """Exploitability against nodes touched, and against seconds."""
+    """Draw exploitability against nodes touched, and against seconds."""
     figure = new_figure(12.0, 4.4)
     ends = {}
     panels = figure.subplots(1, 2, sharey=True)

@@ -134,7 +134,7 @@ IN_CUT_GAMES = {"cfr+": SETTINGS, "dcfr": (USUAL,), "mmd": (USUAL,), "paced-cfr+
 """Variants that are solved there, and their settings: each kernel takes a minute to compile."""
 CARDS = {"random cards", "river", "turn", "turn, cut", "omaha"}
 IN_CARD_GAMES = {"cfr+": (USUAL, ("float64", 2)), "dcfr": (("float32", 1),)}
-"""The same in games of cards, which have kernels of their own."""
+"""Corpus of card games, which have kernels of their own."""
 
 
 def settings(game: str, algorithm: str) -> tuple[tuple[str, int], ...]:
@@ -271,7 +271,8 @@ def difference(case: str, old: dict[str, Any], new: dict[str, Any], *, exact: bo
 
 
 def compare(path: Path, only: str) -> int:
-    """Solve the corpus again, print what differs from a file, and return how many cases do."""
+    """Solve the corpus again, print the differences to a file, and return the number of cases that
+    differ."""
     written = json.loads(path.read_text(encoding="utf-8"))
     before, here = written["machine"], this_machine()
     exact = before == here

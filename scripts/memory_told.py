@@ -1,18 +1,19 @@
-"""Memory that is told before a solve, against the peak that was measured; and limits, held.
+"""Compare the announced memory of solves with the measured peak, and check memory limits.
 
-``python -m scripts.memory_told`` measures twenty-five games, each in a process of its own, and
-writes a table with the ratio of told to measured; it ends with status 1 if one is off by more than
-a twentieth.
+``python -m scripts.memory_told`` measures twenty-five games, each in a process of its own.  It
+writes a table with the ratio of announced to measured memory, and ends with status 1 if one is off
+by more than a twentieth.
 
-``python -m scripts.memory_told --limits`` gives a limit at every door (``scripts._limited_doors``),
-each in a process of its own: what does not fit must end with a MemoryLimitError, what fits by a
-little must not, and the process must not grow by more than 1.1 times the limit.
+``python -m scripts.memory_told --limits`` runs every function with a limit
+(``scripts._limited_doors``) in a process of its own.  Work that does not fit must end with a
+MemoryLimitError, work that just fits must not, and the process must not grow by more than 1.1 times
+the limit.
 
 ``--json FILE`` puts the figures of either into a file, and keeps those of the other.
 
 ``python -m scripts.memory_told --files`` solves games in chunks with their state in files, writes
-checkpoints, and goes on from them, each in a process that may not have as much private memory as
-the state is large.  Private pages and pages of files are told apart, 500 times a second.  Linux
+checkpoints, and continues from them, each in a process with less private memory than the size of
+the state.  Private pages and pages of files are measured separately, 500 times a second, on Linux
 only.
 """
 
@@ -120,7 +121,7 @@ class Peak:
 
 
 def measure(spec: str, algorithm: str, precision: str) -> dict[str, Any]:
-    """Return the bytes that are told, and those that this process takes."""
+    """Return the announced bytes and the bytes that this process takes."""
     ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, 1 << 18)
     spot = SPOTS.get(spec)
     record = read_algorithm(algorithm)
@@ -153,7 +154,8 @@ LIMIT_TOLERANCE = 0.1
 
 
 def hold(number: int, folder: Path) -> dict[str, Any]:
-    """What comes of a limit, and by how many bytes the process grows; in this process."""
+    """Run work under a limit in this process; return the result and the growth of the process in
+    bytes."""
     door = DOORS[number]
     ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, 1 << 18)
     work, limit, refused = door.prepare(folder), door.mebibytes << 20, ""
@@ -175,7 +177,7 @@ def hold(number: int, folder: Path) -> dict[str, Any]:
 
 
 def print_limits(path: Path | None, only: str) -> bool:
-    """The table of limits; says whether all hold."""
+    """Print the table of limits; return whether all hold."""
     print("| door | limit, MiB | grown, MiB | refused |\n| --- | ---: | ---: | --- |")
     all_hold = True
     for number, door in enumerate(DOORS):
@@ -194,7 +196,7 @@ def print_limits(path: Path | None, only: str) -> bool:
 
 
 def write(path: Path | None, part: str, key: str, found: dict[str, Any]) -> None:
-    """Put what was found of a case into a file, if there is one, in place of what it had."""
+    """Write the results of a case into a file, if there is one, in place of earlier results."""
     said = read_json(path)
     cases = [one for one in said.get(part, {}).get("cases", []) if one[key] != found[key]]
     write_json(path, said | {part: {**origin(), "cases": [*cases, found]}})
@@ -212,8 +214,8 @@ IN_FILES = (
 )
 """Games in chunks whose state is in files."""
 ROOM = 96 << 20
-"""Private bytes that a process may take beyond those that are told: stacks of threads, the blocks
-of 16 MiB in which a checkpoint is written."""
+"""Private bytes that a process may take beyond the announced number: stacks of threads, and the
+blocks of 16 MiB in which a checkpoint is written."""
 
 
 class Watched:
@@ -242,8 +244,8 @@ class Watched:
 
 
 def measure_in_files(spec: str, algorithm: str, precision: str, folder: Path) -> dict[str, Any]:
-    """What a solve takes that keeps its state in files: from the start where there is no checkpoint
-    yet, and from that checkpoint otherwise."""
+    """Measure a solve that keeps its state in files, from the start or from a checkpoint if there
+    is one."""
     game, record = compile_game(spec, cut=True), read_algorithm(algorithm)
     assert isinstance(game, ChunkedGame)
     assert isinstance(record, Algorithm)
@@ -269,8 +271,9 @@ def measure_in_files(spec: str, algorithm: str, precision: str, folder: Path) ->
 
 
 def print_in_files() -> None:
-    """The table of states in files."""
-    print("| game | algorithm | floats | what | state, MiB | told | allowed | private | files |")
+    """Print the table of states in files."""
+    columns = ("game", "algorithm", "floats", "process", "state, MiB", "announced", "allowed")
+    print(f"| {' | '.join(columns)} | private | files |")
     print("| --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: |")
     for number in range(len(IN_FILES)):
         with tempfile.TemporaryDirectory() as folder:

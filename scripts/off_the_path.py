@@ -35,9 +35,8 @@ GAMES: dict[str, tuple[Any, float, Record, tuple[int, ...]]] = {
     "river": (SPOTS["choose"]["river"], 200.0, CARDS_ALGORITHM, (140, 1000, 5000)),
     "turn": (SPOTS["choose"]["turn"], 200.0, CARDS_ALGORITHM, (140, 500, 2000, 5000)),
 }
-"""Rules, pot (in liar's dice what is won and lost), algorithm, iterations.  The first number of
-iterations is about 1.3 times those in which the algorithm takes exploitability to 0.1 % of the
-pot."""
+"""Rules, pot (in liar's dice the stake), algorithm, iterations.  The first number of iterations is
+about 1.3 times the number after which the exploitability is 0.1 % of the pot."""
 ON_PATH = 0.3
 """Own reach from which an infoset is on the path, here, if the others' reach is at least this share
 of the largest in the game."""
@@ -54,7 +53,7 @@ SHARES = {
     "largest": "largest",
     "mean": "mean",
 }
-"""Per cent of the pot: columns of the file, and what the page calls them."""
+"""Percentages of the pot: columns of the file, and their names on the page."""
 
 
 def main() -> None:
@@ -78,7 +77,7 @@ def main() -> None:
 
 
 def compiled(name: str) -> CompiledGame:
-    """A game."""
+    """Return a game."""
     rules = GAMES[name][0]
     return compile_game(Holdem(**rules) if isinstance(rules, dict) else rules)
 
@@ -106,7 +105,7 @@ def settle(name: str) -> None:
 
 
 def measure(name: str) -> list[dict[str, Any]]:
-    """The rows of a game."""
+    """Return the rows of a game."""
     _, pot, record, marks = GAMES[name]
     game = compiled(name)
     ways = {"none": record, "falls": record(**FALLING)}
@@ -133,7 +132,7 @@ def measure(name: str) -> list[dict[str, Any]]:
 
 
 def on_path(worth: Values) -> float:
-    """The largest conditional regret of an infoset on the path."""
+    """Return the largest conditional regret of an infoset on the path."""
     every = list(worth.all_rows())
     regret = np.concatenate([rows.conditional_regret for rows in every])
     own = np.concatenate([rows.own_reach for rows in every])
@@ -143,7 +142,7 @@ def on_path(worth: Values) -> float:
 
 
 def regrets_table() -> str:
-    """The table of the page."""
+    """Return the table of the page."""
     rows = read_rows(ROWS)
     body = [
         [row["game"], row["floor"], f"{int(row['iterations']):,}", *(row[key] for key in SHARES)]

@@ -21,7 +21,7 @@ SEED = 2026
 
 
 def equities(boards: int, seed: int) -> np.ndarray:
-    """The equity of every class on average over random boards, float64 (classes,)."""
+    """Return the mean equity of every class over random boards, float64 (classes,)."""
     hands, (of_hand, size) = every_hand(), suit_classes()
     sets, signs, sums = all_sets(hands, 52), signs_of(4), sums_of(52, 4)
     weight = np.ones(len(hands))

@@ -41,7 +41,7 @@ SEED = 7
 
 
 def load(name: str) -> Any:
-    """A game of OpenSpiel, in turns."""
+    """Time a game of OpenSpiel, in turns."""
     game = pyspiel.load_game(name)
     if game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
         return pyspiel.convert_to_turn_based(game)
@@ -49,7 +49,7 @@ def load(name: str) -> Any:
 
 
 def random_policy(game: Any) -> TabularPolicy:
-    """A policy of OpenSpiel with random probabilities, the same in every run."""
+    """Return a policy of OpenSpiel with random probabilities, the same in every run."""
     policy = TabularPolicy(game)
     drawn = np.random.default_rng(SEED).random(policy.action_probability_array.shape)
     weights = drawn * policy.legal_actions_mask

@@ -4,12 +4,13 @@
     python -m scripts.played_hands planted
     python -m scripts.played_hands page
 
-``public`` reads the hands of a folder, such as the folder ``data`` of pokerkit's commit 14f7714
-(10,088 hands of the PHH data set: Pluribus, the World Series of Poker 2023, and five others), and
-prices the river decisions of a player.  The folder ``--store`` keeps what is finished, so the same
-command continues.  ``planted`` plays an artificial player with three leaks, looks for them in the
-hands, and plays the response to a model of the player against held-back hands.  Both add their
-numbers to ``benchmarks/results/played_hands.json``; ``page`` writes docs/results/hands.md from it.
+``public`` reads the hands of a folder and prices the river decisions of a player.  The published
+numbers are of the folder ``data`` of pokerkit's commit 14f7714: 10,088 hands of the PHH data set,
+of Pluribus, the World Series of Poker 2023, and five others.  The folder ``--store`` keeps finished
+spots, so the same command continues.  ``planted`` plays an artificial player with three leaks,
+looks for them in the hands, and plays the response to a model of the player against held-back
+hands.  Both add their numbers to ``benchmarks/results/played_hands.json``; ``page`` writes
+docs/results/hands.md from it.
 """
 
 from __future__ import annotations

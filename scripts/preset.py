@@ -1,4 +1,4 @@
-"""The flop that solvers of hold'em are compared on: this library beside postflop-solver.
+"""The flop that solvers of hold'em are compared on, by this library and by postflop-solver.
 
     python -m scripts.preset --anchor PATH [--rounds 3] [--threads 1 2]
     python -m scripts.preset --page
@@ -6,7 +6,7 @@
 The free preset of PioSOLVER, as the tests of postflop-solver have it (``solve_pio_preset_normal``),
 to 0.1 % of the pot: in single precision and 16 bits, on one thread and two.  This library also
 solves the smaller tree that its usual thresholds make.  Every run is a process of its own, which is
-timed from its start to its end; its peak of memory is what the operating system says.  ``PATH`` is
+timed from its start to its end; its peak of memory is that of the operating system.  ``PATH`` is
 as for :mod:`benchmarks.holdem`; without it this library runs alone.  The medians go to
 ``benchmarks/results/preset.json``, and from there to ``docs/results/spots.md``.
 """
@@ -52,7 +52,7 @@ OWN, OWN_TREE, PEER = "tensorcfr", "tensorcfr, thresholds as usual", "postflop-s
 
 
 def solve_here(program: str, precision: str, threads: int) -> None:
-    """What a process of this library does; prints its figures as JSON."""
+    """Solve in a process of this library; print the figures as JSON."""
     begin, compiled = time.perf_counter(), list[float]()
     with install_timer("numba:compile", compiled.append):
         game = compile_game("holdem", **SPOT | (NO_THRESHOLDS if program == OWN else {}))
@@ -74,7 +74,7 @@ def solve_here(program: str, precision: str, threads: int) -> None:
 
 
 def timed(command: list[str]) -> tuple[str, dict[str, float]]:
-    """What a process prints, and its seconds, processor seconds and peak of memory in bytes."""
+    """Run a process; return its output, seconds, processor seconds and peak of memory in bytes."""
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stdout is not None
@@ -88,7 +88,7 @@ def timed(command: list[str]) -> tuple[str, dict[str, float]]:
 
 
 def run(program: str, anchor: Path | None, precision: str, threads: int) -> dict[str, float]:
-    """The figures of one solve."""
+    """Return the figures of one solve."""
     if program != PEER:
         solves = [program, precision, str(threads)]
         command = [sys.executable, "-m", "scripts.preset", "--solve", *solves]
@@ -104,7 +104,7 @@ def run(program: str, anchor: Path | None, precision: str, threads: int) -> dict
 
 
 def measure(anchor: Path | None, rounds: int, threads_of: list[int]) -> None:
-    """All ways, round by round; the medians are kept."""
+    """Run all solvers, round by round, and keep the medians."""
     turn = {**SPOT, "board": "QsJh2h8d", "ranges": ("AA,KK", "QQ,TT"), "bets": "50%"}
     ways = [(precision, threads) for precision in ("float32", "int16") for threads in threads_of]
     for precision, threads in ways:  # Compiles the kernels.
@@ -124,7 +124,7 @@ def measure(anchor: Path | None, rounds: int, threads_of: list[int]) -> None:
 
 
 def part_of_page() -> str:
-    """The table."""
+    """Return the table."""
     kept, body = read_json(FILE), []
     for name, row in kept["runs"].items():
         program, precision, threads = name.split("; ")

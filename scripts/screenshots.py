@@ -57,7 +57,7 @@ FLOP: dict[str, Any] = {
 
 @contextmanager
 def served(session: Session | None, folder: str = FOLDER) -> Iterator[str]:
-    """The address of a viewer; without a session, of the form."""
+    """Yield the address of a viewer; without a session, of the form."""
     server = Server(session, library=Library(folder))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -70,7 +70,7 @@ def served(session: Session | None, folder: str = FOLDER) -> Iterator[str]:
 
 
 def open_page(browser: Any, url: str, size: dict[str, int], scheme: str = "light") -> Any:
-    """A page that shows its first node."""
+    """Yield a page that shows its first node."""
     page = browser.new_page(viewport=size, color_scheme=scheme)
     page.set_default_timeout(PATIENCE)
     page.goto(url)
@@ -79,7 +79,7 @@ def open_page(browser: Any, url: str, size: dict[str, int], scheme: str = "light
 
 
 def save(page: Any, name: str) -> None:
-    """The screen as a small file."""
+    """Save the screen as a small file."""
     page.wait_for_timeout(800)
     page.evaluate("scrollTo(0, 0)")
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
@@ -88,7 +88,7 @@ def save(page: Any, name: str) -> None:
 
 
 def leduc(browser: Any) -> None:
-    """A node with a lock, solved again."""
+    """Take a picture of a node with a lock, solved again."""
     with served(Session(solve(compile_game("leduc"), iters=1000))) as url:
         page = open_page(browser, url, DESKTOP)
         page.keyboard.press("2")
@@ -102,12 +102,13 @@ def leduc(browser: Any) -> None:
 
 
 def turn() -> CompiledGame:
-    """The spot."""
+    """Return the spot."""
     return compile_game("holdem", **SPOT)
 
 
 def holdem(browser: Any) -> None:
-    """A turn as a grid with the hands of a class, the river card that comes, and a phone."""
+    """Take pictures of a turn as a grid with the hands of a class, of the next river card, and of a
+    phone."""
     with served(Session(solve(turn(), iters=200, precision="float32"))) as url:
         page = open_page(browser, url, DESKTOP)
         page.wait_for_selector("#ranges figcaption:has-text('equity')")
@@ -124,7 +125,7 @@ def holdem(browser: Any) -> None:
 
 
 def study(browser: Any) -> None:
-    """The trainer in the middle of a hand, and a report on flops."""
+    """Take pictures of the trainer in the middle of a hand, and of a report on flops."""
     flop = compile_game("holdem", **(SPOT | FLOP))
     session = Session(solve(flop, target="0.5%", precision="float32"), precision="float32")
     session.trainer.log.session = "5"  # The seed of the deals.
@@ -153,7 +154,7 @@ def study(browser: Any) -> None:
 
 
 def form(browser: Any) -> None:
-    """The page that asks for a spot, with the tree at a line."""
+    """Take a picture of the form of a spot, with the tree at a line."""
     with served(None) as url:
         page = open_page(browser, url, DESKTOP, "dark")
         page.wait_for_selector("#form-size:has-text('public nodes')")
@@ -167,7 +168,7 @@ def form(browser: Any) -> None:
 
 
 def bluff(browser: Any) -> None:
-    """A game in chunks: a bid in the middle of Bluff(2,2)."""
+    """Take a picture of a game in chunks: a bid in the middle of Bluff(2,2)."""
     solution = solve(compile_game("bluff(dice=(2,2))", cut=True), iters=50)
     with served(Session(solution)) as url:
         page = open_page(browser, url, DESKTOP)
@@ -180,7 +181,8 @@ def bluff(browser: Any) -> None:
 
 
 def iterations(browser: Any) -> None:
-    """An infoset that learns in the first iteration of CFR on Kuhn, with the sum of a regret."""
+    """Take a picture of an infoset that learns in the first iteration of CFR on Kuhn, with the sum
+    of a regret."""
     with TemporaryDirectory() as folder:
         path = iteration_page(compile_game("kuhn"), "cfr").save(Path(folder) / "kuhn.html")
         page = open_page(browser, path.as_uri(), DESKTOP)

@@ -1,13 +1,13 @@
 """Which algorithm on hold'em spots?  Iterations to shares of the pot, on two halves of a list.
 
-python -m scripts.spots choose      candidates on the first half, of which the best is chosen
-python -m scripts.spots judge       what was chosen, beside others, on the second half
-python -m scripts.spots again       what was chosen and what is published, on spots drawn at random
-python -m scripts.spots wide        the same, with wide ranges alone
-python -m scripts.spots write       the tables of docs/results/spots.md
+    python -m scripts.spots choose      candidates on the first half; the best is chosen
+    python -m scripts.spots judge       the chosen rule and others, on the second half
+    python -m scripts.spots again       the chosen and published rules, on spots drawn at random
+    python -m scripts.spots wide        the same, with wide ranges alone
+    python -m scripts.spots write       the tables of docs/results/spots.md
 
-Single precision, one thread.  Counts do not depend on the machine.  What is measured goes to
-``benchmarks/results/spots.json``, and is not measured again.
+Single precision, one thread.  Counts do not depend on the machine.  Measurements are stored in
+``benchmarks/results/spots.json`` and not repeated.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ MOST_INFOSETS = 10_000_000
 
 
 def drawn_spots(*, wide: bool) -> dict[str, dict[str, Any]]:
-    """Spots that nobody has picked; with wide ranges, or with narrow ones, too."""
+    """Return random spots, with wide ranges or with narrow ones, too."""
     rng, found = random.Random(2 if wide else 1), dict[str, dict[str, Any]]()
     ranges = (OOP, IP) if wide else (OOP, IP, *TIGHT, *SMALL, *WEIGHTED)
     for street, cards in STREETS.items():
@@ -132,7 +132,7 @@ SCHEDULES = (
 """Discounts of DCFR that are tried: alpha, beta, and the power of the average."""
 CHOSEN = "dcfr(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)"
 FORMER = "dcfr(alpha=1.25, beta=0.3, average_power=4)"
-"""What was chosen before offsets were tried."""
+"""Rule that was chosen before offsets were tried."""
 CANDIDATES = (
     PUBLISHED,
     *(f"dcfr(alpha={a}, beta={b}, average_power={p})" for a, b, p in SCHEDULES),
@@ -146,11 +146,11 @@ SHARES = (3e-3, 1e-3, 3e-4)
 STEP = 2
 """Iterations between two evaluations."""
 MOST = 3000
-"""Iterations after which a share counts as reached: what is said is then the least."""
+"""Iterations after which a share counts as reached; the reported number is then a lower bound."""
 
 
 def iterations(game: CompiledGame, pot: float, spec: str) -> list[int]:
-    """Iterations to each share of the pot."""
+    """Return the iterations to each share of the pot."""
     solver, found = Solver(game, read_algorithm(spec), precision="float32"), list[int]()
     while len(found) < len(SHARES):
         solver.iterate(STEP)
@@ -162,7 +162,7 @@ def iterations(game: CompiledGame, pot: float, spec: str) -> list[int]:
 
 
 def measure(part: str, spots: dict[str, Any], specs: tuple[str, ...]) -> None:
-    """Every algorithm on every spot; kept after each spot."""
+    """Measure every algorithm on every spot; store the results after each spot."""
     kept = read_json(FILE)
     own = kept.setdefault(part, {})
     for name, spot in spots.items():
@@ -179,8 +179,8 @@ def measure(part: str, spots: dict[str, Any], specs: tuple[str, ...]) -> None:
 
 
 def ratios(rows: dict[str, dict[str, list[int]]], specs: tuple[str, ...]) -> dict[str, list[float]]:
-    """Geometric means over the spots of iterations by those of the published schedule, for each
-    share and for all."""
+    """Return geometric means over the spots of iterations relative to the published schedule, for
+    each share and for all."""
     found = {}
     for spec in specs:
         logs = [
@@ -193,7 +193,7 @@ def ratios(rows: dict[str, dict[str, list[int]]], specs: tuple[str, ...]) -> dic
 
 
 def tables() -> dict[str, str]:
-    """The parts of the page."""
+    """Return the parts of the page."""
     kept = read_json(FILE)
     parts = {}
     for half in SPOTS:
@@ -216,7 +216,7 @@ def tables() -> dict[str, str]:
 
 
 def peer_table() -> str:
-    """What ``benchmarks.holdem`` has measured of this library and of postflop-solver."""
+    """Return the measurements of ``benchmarks.holdem`` of this library and of postflop-solver."""
     kept = read_json(BESIDE_PEER)
     body = []
     for name, by_threads in kept["spots"].items():

@@ -60,7 +60,7 @@ class AllPayAuction(Game):
         self.values, self.bids = values, bids
 
     def node(self, state: tuple[int, ...]) -> Decision | Chance | Terminal:
-        """Return what happens after two values and the bids so far."""
+        """Return the next node after two values and the bids so far."""
         if len(state) < 2:
             return Chance(dict.fromkeys(range(self.values), 1.0 / self.values))
         player = len(state) - 2
@@ -270,7 +270,8 @@ def write() -> None:
 
 
 def climb(seed: int, tries: int = 400) -> None:
-    """Search for a matrix on which the default does badly beside its rivals; print each gain."""
+    """Search for a matrix on which the default does badly relative to its rivals; print each
+    gain."""
     rng = np.random.default_rng(seed)
     rows, columns = rng.integers(2, 6, size=2)
     best, least = rng.normal(size=(rows, columns)), -math.inf

@@ -1,7 +1,7 @@
-"""The pictures and tables of docs/results/tutorials.md: what the theory of CFR says, measured.
+"""Measure statements of the theory of CFR: pictures and tables of docs/results/tutorials.md.
 
-python -m scripts.theory            all of them, a minute
-python -m scripts.theory --quick    the same in seconds, into build/theory
+    python -m scripts.theory            all of them, a minute
+    python -m scripts.theory --quick    the same in seconds, into build/theory
 
 The tables of the page stand between comments with their names, and are written anew; the rest of
 the page is written by hand.
@@ -50,13 +50,13 @@ SLOPE_ALGORITHMS = ("cfr(alternating=False)", "cfr", "cfr+", "dcfr", "pcfr+", "h
 
 
 def _panels(columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """A picture of some panels side by side."""
+    """Return a picture of several panels side by side."""
     figure = new_figure(5.6 * columns, 3.8)
     return figure, list(figure.subplots(1, columns, squeeze=False)[0])
 
 
 def _marks(last: int, per_ten: int = 8) -> list[int]:
-    """Iterations, evenly spaced on a logarithmic axis."""
+    """Return iterations, evenly spaced on a logarithmic axis."""
     count = int(per_ten * np.log10(last)) + 1
     return sorted({round(m) for m in np.geomspace(1, last, count)})
 
@@ -65,7 +65,7 @@ def _marks(last: int, per_ten: int = 8) -> list[int]:
 
 
 def cycle(folder: Path, quick: bool) -> None:
-    """Last iterates go round, averages go to the equilibrium."""
+    """Draw last iterates, which cycle, and averages, which converge to the equilibrium."""
     game = compile_game("biased_rock_paper_scissors")
     iterations = 2_000 if quick else 20_000
     solver = Solver(game, CFR(alternating=False))
@@ -106,7 +106,7 @@ def cycle(folder: Path, quick: bool) -> None:
 
 
 def dominated(folder: Path, quick: bool) -> None:
-    """The probability of actions that no equilibrium of Kuhn poker uses."""
+    """Draw the probability of actions that no equilibrium of Kuhn poker uses."""
     game = compile_game("kuhn")
     last = 1_000 if quick else 100_000
     wrong = {"Kb pass": ("Kb", "pass"), "Jb bet": ("Jb", "bet"), "Q bet": ("Q", "bet")}
@@ -139,7 +139,7 @@ def dominated(folder: Path, quick: bool) -> None:
 
 
 def bounds(folder: Path, quick: bool) -> None:
-    """Theorem 1 as an equality, and regrets against their bounds."""
+    """Draw theorem 1 as an equality, and regrets with their bounds."""
     game, last = compile_game("leduc"), 200 if quick else 3_000
     marks = _marks(last)
     points = regrets(game, CFR(alternating=False), checkpoints=marks)
@@ -173,7 +173,7 @@ def bounds(folder: Path, quick: bool) -> None:
 
 
 def slopes(folder: Path, quick: bool) -> str:
-    """How fast exploitability falls: the slope on logarithmic axes."""
+    """Draw how fast exploitability falls: the slope on logarithmic axes."""
     last = 1_000 if quick else 30_000
     marks = [mark for mark in _marks(last) if mark >= last // 100]
     rows, shown = [], {}
@@ -246,7 +246,7 @@ def targets(folder: Path, quick: bool) -> str:
 
 
 def averaging(folder: Path, quick: bool) -> str:
-    """Bias and variance of the ways to sample an average."""
+    """Measure bias and variance of the ways to sample an average."""
     game, seeds, last = compile_game("kuhn"), 20 if quick else 400, 300 if quick else 3_000
     rows = []
     for way in ("simple", "stochastic", "optimistic"):
@@ -286,7 +286,7 @@ def averaging(folder: Path, quick: bool) -> str:
 
 
 def resident() -> float:
-    """Memory of this process, in MB."""
+    """Return the memory of this process, in MB."""
     status = Path("/proc/self/status").read_text().split()
     return int(status[status.index("VmRSS:") + 1]) / 1e3
 
@@ -309,7 +309,8 @@ def solver_memory(delay: int, marks: Sequence[int]) -> None:
 
 
 def last(folder: Path, quick: bool) -> str:
-    """What an average costs: a solver whose average never begins does not touch its array."""
+    """Measure the cost of an average: a solver whose average never begins does not touch its
+    array."""
     marks, rows = [2, 4] if quick else [100, 200, 300, 400, 1_000], []
     for name, delay in (("the average", 0), ("the last iterate, `delay=10**9`", 10**9)):
         call = f"from scripts.theory import solver_memory; solver_memory({delay}, {marks})"
@@ -340,8 +341,8 @@ PARTS: dict[str, Callable[[Path, bool], str | None]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description="What the theory of CFR says, measured.")
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description="Measure statements of the theory of CFR.")
     parser.add_argument("--quick", action="store_true", help="in seconds, into build/theory")
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     options = parser.parse_args(arguments)

@@ -1,9 +1,9 @@
 """Ten rivers of three players: exact distance from a Nash equilibrium, of averages and iterates.
 
-python -m scripts.three_players measure   variants of CFR; the default of card games is one of them
-python -m scripts.three_players spots     the default, CFR and CFR+ for longer, spot by spot
-python -m scripts.three_players starts    values of solutions from random strategies
-python -m scripts.three_players write     the tables of docs/results/three-players.md
+    python -m scripts.three_players measure   variants of CFR, the default among them
+    python -m scripts.three_players spots     the default, CFR and CFR+ for longer, spot by spot
+    python -m scripts.three_players starts    values of solutions from random strategies
+    python -m scripts.three_players write     the tables of docs/results/three-players.md
 
 Every second spot of the list is to choose a variant on; the others are to judge it.  Iterations do
 not depend on the machine.  Measurements are in docs/figures/three_players.csv.

@@ -1,8 +1,8 @@
 """A tutorial's claims on Kuhn poker with three cards, on loops and on Bluff, measured.
 
-python -m scripts.tutorial_curves            measure (minutes), draw, write results/tutorials.md
-python -m scripts.tutorial_curves --quick    the same in seconds, into build/tutorial
-python -m scripts.tutorial_curves figures    the table of what scripts/figures.py ran
+    python -m scripts.tutorial_curves            measure (minutes), draw, write results/tutorials.md
+    python -m scripts.tutorial_curves --quick    the same in seconds, into build/tutorial
+    python -m scripts.tutorial_curves figures    the table of the runs of scripts/figures.py
 
 The tables of the page stand between comments with their names, and are written anew; the rest of
 the page is written by hand.  Kuhn poker with 100 cards: ``scripts/tutorial_hundred.py``.
@@ -43,7 +43,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "results" / "tutorials.md"
 FIGURES = ROOT / "docs" / "figures"
 PRINTED = -0.05666979368427769
-"""What programs of J. Sermeno's print after 10,000 iterations: the mean of the values of the
+"""Values that programs of J.  Sermeno print after 10,000 iterations: the mean of the values of the
 strategies played."""
 
 
@@ -52,15 +52,15 @@ NOT_MEASURED = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured."""
+    """Extent of the measurements."""
 
     dealt_marks: tuple[int, ...]
     """Iterations of a deal each after which the printed value is looked at."""
     dealt_seeds: int
     iterations: int
-    """Of each curve on Kuhn."""
+    """Iterations of each curve on Kuhn."""
     seeds: int
-    """Of the sampled ones."""
+    """Iterations of the sampled curves."""
     team_marks: tuple[int, ...]
     """Iterations of the loops over teams after which to look."""
     looped: dict[str, tuple[int, ...]]
@@ -95,17 +95,18 @@ HISTORIES = ("", "p", "b", "pb")
 
 @numba.njit  # type: ignore[untyped-decorator]
 def train(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The training loop of T. Neller and M. Lanctot, 'An introduction to counterfactual regret
-    minimization' (2013), for Kuhn poker: a deal per iteration, from which both players learn.
+    """Run the training loop of T. Neller and M. Lanctot, 'An introduction to counterfactual
+    regret minimization' (2013), for Kuhn poker.  Each iteration deals once, and both players learn
+    from the deal.
 
     Args:
         dealt: int64 (iterations,): which of :data:`DEALS` each iteration draws.
         marks: int64 (marks,): iterations after which to look, ascending.
 
     Returns:
-        float64 (marks,): the average utility so far, which is what is printed at the end; likewise
-        the average, over the iterations, of what their strategies are worth against each other
-        over all deals; float64 (marks, 12, 2): the strategy sums, by card and betting, then action.
+        float64 (marks,): the average utility so far, which the program prints at the end; float64
+        (marks,): the average over the iterations of the value of their strategies over all deals;
+        float64 (marks, 12, 2): the strategy sums, by card and betting, then action.
     """
     regret, sums = np.zeros((12, 2)), np.zeros((12, 2))
     sigma = np.empty((12, 2))
@@ -154,7 +155,7 @@ def train(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def average_policy(game: CompiledGame, sums: np.ndarray) -> Policy:
-    """The strategy that strategy sums of :func:`train`, float64 (12, 2), stand for."""
+    """Return the average strategy of strategy sums of :func:`train`, float64 (12, 2)."""
     probabilities = Policy.uniform(game).probabilities.copy()
     for card, name in enumerate("JQK"):
         for place, history in enumerate(HISTORIES):
@@ -167,11 +168,11 @@ def average_policy(game: CompiledGame, sums: np.ndarray) -> Policy:
 
 @numba.njit  # type: ignore[untyped-decorator]
 def train_mixed(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A notebook's CFR-AVG: :func:`train` history by history, and every strategy is mixed with one
-    vector, which all infosets share and each changes.
+    """Run a notebook's CFR-AVG: :func:`train` history by history.  Every strategy is mixed with one
+    vector, which all infosets share and change.
 
     Returns:
-        The first and the last of what :func:`train` returns.
+        The first and the last item that :func:`train` returns.
     """
     regret, sums, sigma = np.zeros((12, 2)), np.zeros((12, 2)), np.empty((12, 2))
     printed, kept = np.empty(len(marks)), np.empty((len(marks), 12, 2))
@@ -212,7 +213,7 @@ def train_mixed(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def dealt_table(scale: Scale) -> str:
-    """What the notebook's two cells print, and the exploitability of their strategies."""
+    """Return the output of the notebook's two cells, and the exploitability of their strategies."""
     game = compile_game("kuhn")
     marks = np.array(scale.dealt_marks)
     body = []
@@ -243,7 +244,7 @@ def dealt_table(scale: Scale) -> str:
 SWEPT = ("cfr", "cfr(alternating=False)", "cfr+", "cfr+(alternating=False)")
 SAMPLED = ("chance_sampling", "external_sampling", "external_sampling(variant='cfr+')")
 PRUNED = ("whole_traversal", "whole_traversal(variant='cfr+')")
-"""CFR and CFR+ by walking histories, without those that nobody reaches."""
+"""CFR and CFR+ as loops over histories, without those that nobody reaches."""
 DRAWN = (
     "cfr",
     "cfr+",
@@ -251,11 +252,11 @@ DRAWN = (
     "external_sampling",
     "external_sampling(variant='cfr+')",
 )
-"""What the picture shows."""
+"""Contents of the picture."""
 
 
 def medians(rows: Sequence[SweepRow]) -> dict[str, dict[int, float]]:
-    """By algorithm and iteration, the median exploitability over the seeds."""
+    """Return by algorithm and iteration the median exploitability over the seeds."""
     found = {}
     for (_, algorithm), own in curves(rows).items():
         by_mark: dict[int, list[float]] = {}
@@ -266,12 +267,12 @@ def medians(rows: Sequence[SweepRow]) -> dict[str, dict[int, float]]:
 
 
 def powers(last: int) -> list[int]:
-    """100, 10,000, ... up to a number."""
+    """Return 100, 10,000, ... up to a number."""
     return [10**k for k in range(2, 10, 2) if 10**k <= last]
 
 
 def plus_table(scale: Scale, rows: Sequence[SweepRow]) -> str:
-    """Exploitabilities of all settings."""
+    """Return exploitabilities of all settings."""
     found = medians(rows)
     marks = powers(scale.iterations)
     lines = [
@@ -297,7 +298,7 @@ def plus_table(scale: Scale, rows: Sequence[SweepRow]) -> str:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop over the histories of a game, and in what it departs from CFR."""
+    """A loop over the histories of a game, with its departures from CFR."""
 
     title: str
     floor: bool = False
@@ -330,7 +331,8 @@ def loop_curve(
     marks: Sequence[int],
     gap: Callable[[Policy], float] = lambda policy: evaluate(policy.game, policy).exploitability,
 ) -> Iterator[float]:
-    """Exploitability of the average strategy at the marks; players are updated in turn."""
+    """Return the exploitability of the average strategy at the marks; players are updated in
+    turn."""
     side = [player % 2 if loop.by_team else player for player in range(game.n_players)]
     tree = game.tree
     sequence = [
@@ -399,7 +401,7 @@ def loop_curve(
 
 
 def loops_table(scale: Scale) -> str:
-    """What each departure does to the curve."""
+    """Measure the effect of each departure on the curve."""
     body = []
     for loop in LOOPS:
         found = [
@@ -418,7 +420,7 @@ TEAMS = ((0, 2), (1, 3))
 
 
 def teams_table(scale: Scale) -> str:
-    """Two teams: reaches of single players, and those of the listing, which are of teams."""
+    """Compare reaches of single players with those of the listing, which are of teams."""
     game = compile_game("kuhn", players=4, cards=5, teams=TEAMS)
 
     def gap(policy: Policy) -> float:
@@ -438,7 +440,7 @@ NODES = {"bluff_2_2_nodes": (1e9, 1.2e10, 2.5e10, 1e11, 1e12)}
 
 
 def figure_table(name: str) -> str:
-    """Exploitabilities of one of the figures of scripts/figures.py, at numbers of nodes touched."""
+    """Return exploitabilities of a figure of scripts/figures.py, at numbers of nodes touched."""
     figure = COMPARISONS[name]
     axes = " and against ".join({"nodes": "nodes touched"}.get(x, x) for x in figure.x)
     rows = [
@@ -451,7 +453,8 @@ def figure_table(name: str) -> str:
         last = [max(seed, key=lambda row: row.nodes_touched) for seed in seeds]
         cells = []
         for nodes in NODES[name]:
-            # Within half a percent: what asks for so many nodes stops at the iteration after.
+            # The stop at a number of nodes comes after the next iteration, so they agree within
+            # half a percent.
             reached = [
                 [row for row in seed if row.nodes_touched <= 1.005 * nodes] for seed in seeds
             ]
@@ -481,7 +484,7 @@ def figure_table(name: str) -> str:
 
 
 def draw(folder: Path) -> None:
-    """The pictures of what has been swept."""
+    """Draw the pictures of the measurements."""
     path = folder / "tutorial_kuhn.csv"
     drawn = [row for row in read_sweep(path) if row.algorithm in DRAWN]
     save_picture(sweep_curves(drawn, x=("iterations",)), path.with_suffix(".png"))
@@ -491,7 +494,7 @@ def draw(folder: Path) -> None:
 
 
 def measure(scale: Scale, folder: Path) -> dict[str, str]:
-    """All experiments; the tables by name, and pictures and rows in a folder."""
+    """Run all experiments; return the tables by name, and write pictures and rows into a folder."""
     progress("the value that a training prints")
     parts = {"dealt": dealt_table(scale)}
     progress("CFR and CFR+")

@@ -1,9 +1,9 @@
 """A tutorial's own experiment, Kuhn poker with 100 cards: its loops, and the engine on one axis.
 
-python -m scripts.tutorial_hundred            what is missing in docs/figures/tutorial_hundred.csv,
+    python -m scripts.tutorial_hundred            missing rows of docs/figures/tutorial_hundred.csv,
                                               the picture, and the tables of results/tutorials.md
-python -m scripts.tutorial_hundred --far      the engine's sampling, too, to the tutorial's end
-python -m scripts.tutorial_hundred --quick    the same in seconds, into build/tutorial
+    python -m scripts.tutorial_hundred --far      the engine's sampling, too, to the tutorial's end
+    python -m scripts.tutorial_hundred --quick    the same in seconds, into build/tutorial
 
 That takes ten minutes of one core, and ten more with ``--far``; each run is kept as it ends.  A
 node is a decision, and a traversal from which both players learn counts once, as the tutorial
@@ -54,7 +54,7 @@ STAGES = {"": 0, "p": 1, "b": 2, "pb": 3}
 
 @numba.njit(inline="always")  # type: ignore[untyped-decorator]
 def passing(regret: np.ndarray, stage: int, card: int) -> float:
-    """Regret matching: the probability of a pass."""
+    """Return the probability of a pass by regret matching."""
     good, rest = max(regret[stage, card, 0], 0.0), max(regret[stage, card, 1], 0.0)
     return good / (good + rest) if good + rest > 0.0 else 0.5
 
@@ -68,7 +68,7 @@ def learn(
     second: int,
     floored: bool,
 ) -> float:
-    """One deal, from which both players learn, in the order in which the recursion visits it.
+    """Play one deal, from which both players learn, in the order of the recursion.
 
     Args:
         regret: float64 (4, cards, 2): regret sums of pass and bet, by stage; changed.
@@ -120,13 +120,13 @@ def learn(
 def all_deals(
     regret: np.ndarray, sums: np.ndarray, iterations: int, at_once: bool, floor: int
 ) -> float:
-    """Iterations over all deals; returns the sum of their mean utilities.
+    """Play iterations over all deals; return the sum of their mean utilities.
 
     Args:
         regret: As for :func:`learn`.
         sums: As for :func:`learn`.
         iterations: How many.
-        at_once: Whether each deal plays what the deals before it left.
+        at_once: True if each deal uses the regrets after the deals before it.
         floor: 0 for none, 1 for a floor under the regrets after each iteration, 2 after each deal.
     """
     cards, total = regret.shape[1], 0.0
@@ -147,7 +147,7 @@ def all_deals(
 
 @numba.njit  # type: ignore[untyped-decorator]
 def chance(regret: np.ndarray, sums: np.ndarray, iterations: int) -> float:
-    """Iterations of one deal each; returns the sum of their utilities."""
+    """Iterate with one deal each; return the sum of their utilities."""
     cards, total = regret.shape[1], 0.0
     for _ in range(iterations):
         first, second = np.random.randint(cards), np.random.randint(cards - 1)
@@ -161,7 +161,7 @@ def chance(regret: np.ndarray, sums: np.ndarray, iterations: int) -> float:
 def external(
     regret: np.ndarray, sums: np.ndarray, iterations: int, most: float
 ) -> tuple[float, int, int]:
-    """Iterations of a deal and a traversal for each player, whose opponent's actions are drawn.
+    """Iterate with a deal and a traversal for each player, whose opponent's actions are drawn.
 
     Returns:
         The sum of player 0's utilities in their traversals, the decisions visited, and the
@@ -220,13 +220,13 @@ def external(
 
 @numba.njit  # type: ignore[untyped-decorator]
 def set_seed(seed: int) -> None:
-    """Seed what the loops draw from."""
+    """Seed the random numbers of the loops."""
     np.random.seed(seed)
 
 
 @cache
 def the_game(cards: int) -> tuple[CompiledGame, np.ndarray]:
-    """The game, and for every sequence its place in the flattened arrays of the loops."""
+    """Return the game, and for every sequence its place in the flattened arrays of the loops."""
     game = compile_game("kuhn", cards=cards)
     place = np.zeros(game.n_sequences, np.int64)
     labels = list(game.infoset_labels)
@@ -239,7 +239,7 @@ def the_game(cards: int) -> tuple[CompiledGame, np.ndarray]:
 
 
 def average(sums: np.ndarray) -> Policy:
-    """The average strategy of strategy sums of the loops."""
+    """Return the average strategy of strategy sums of the loops."""
     game, place = the_game(sums.shape[1])
     shares = np.where(sums.sum(axis=2, keepdims=True) > 0, sums, 0.5)
     shares = shares / shares.sum(axis=2, keepdims=True)
@@ -264,7 +264,7 @@ class Mark(NamedTuple):
     nodes: int
     exploitability: float
     value: float
-    """Of the average strategy, to player 0."""
+    """Value of the average strategy to player 0."""
     printed: float
     """The mean of the utilities of the iterations, which the tutorial prints; 0 of the engine."""
 
@@ -280,18 +280,19 @@ SAMPLED = ("chance_sampling", "external_sampling")
 NODES = 4e9
 """Where the tutorial's picture ends."""
 ITERATIONS = {"cfr": 100_000, "cfr+": 100_000}
-"""Of the tutorial; of what is sampled:"""
+"""Algorithms of the tutorial by name; of the sampled ones:"""
 SAMPLED_ITERATIONS = 10**9
 
 
 def marks(cards: int, most: float) -> list[float]:
-    """Nodes at which to look: three per factor of ten; from one iteration of CFR on, its 16."""
+    """Return numbers of nodes to stop at: three per factor of ten; from one iteration of CFR on,
+    its 16."""
     one = 4 * cards * (cards - 1)
     return [found for k in range(-9, 16) if (found := one * 10 ** (k / 3)) < 0.9 * most] + [most]
 
 
 def loops(algorithm: str, cards: int, seed: int, most: float, last: int) -> Iterator[Mark]:
-    """A run of the tutorial's loops, to so many nodes or the last iteration."""
+    """Run the tutorial's loops, to a number of nodes or the last iteration."""
     regret, sums = np.zeros((4, cards, 2)), np.zeros((4, cards, 2))
     set_seed(seed)
     done, nodes, total = 0, 0, 0.0
@@ -324,7 +325,7 @@ def loops(algorithm: str, cards: int, seed: int, most: float, last: int) -> Iter
 
 
 def engine(algorithm: str, cards: int, seed: int, most: float, last: int) -> Iterator[Mark]:
-    """The same by this library."""
+    """Run this library's solver in the same way."""
     game = the_game(cards)[0]
     record, twice = ALGORITHMS[algorithm]
     sampled = algorithm in SAMPLED
@@ -353,7 +354,8 @@ WAYS: dict[str, Callable[[str, int, int, float, int], Iterator[Mark]]] = {
 
 
 def run(path: Path, cards: int, most: float, seeds: int, far: Sequence[str]) -> list[Mark]:
-    """All runs that the table lacks: of what is sampled the first seed of the ways in ``far`` to
+    """Run missing rows of the table.  Of sampled algorithms, run the first seed of those in ``far``
+    to
     the end, and the others to a tenth of it."""
     found = read(path) if path.exists() else []
     plan = [(way, name, 0, most) for name in ITERATIONS for way in WAYS]
@@ -377,7 +379,7 @@ def run(path: Path, cards: int, most: float, seeds: int, far: Sequence[str]) -> 
 
 
 def read(path: Path) -> list[Mark]:
-    """The table of the runs."""
+    """Return the table of the runs."""
     kinds = (str, str, int, int, int, float, float, float)
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
@@ -388,13 +390,14 @@ def read(path: Path) -> list[Mark]:
 
 
 def runs_of(found: Sequence[Mark], way: str, algorithm: str) -> list[list[Mark]]:
-    """The runs of an algorithm, by seed."""
+    """Return the runs of an algorithm, by seed."""
     own = [mark for mark in found if (mark.way, mark.algorithm) == (way, algorithm)]
     return [[m for m in own if m.seed == seed] for seed in sorted({m.seed for m in own})]
 
 
 def at(runs: Sequence[Sequence[Mark]], nodes: float) -> list[float]:
-    """Exploitabilities of the runs that went so far, at the last look up to so many nodes."""
+    """Return exploitabilities of the runs that are long enough, at the last stop up to a number of
+    nodes."""
     return [
         [m.exploitability for m in run if m.nodes <= 1.005 * nodes][-1]
         for run in runs
@@ -403,7 +406,7 @@ def at(runs: Sequence[Sequence[Mark]], nodes: float) -> list[float]:
 
 
 def order_table(found: Sequence[Mark], powers: Sequence[float]) -> str:
-    """Exploitability at numbers of nodes, of the loops and of the engine."""
+    """Return exploitability at numbers of nodes, of the loops and of the engine."""
     body = []
     for way in WAYS:
         for name in ALGORITHMS:
@@ -420,7 +423,7 @@ def order_table(found: Sequence[Mark], powers: Sequence[float]) -> str:
 
 
 def value_table(found: Sequence[Mark]) -> str:
-    """The four values that the tutorial's loops print."""
+    """Return the four values that the tutorial's loops print."""
     body = []
     for name in ALGORITHMS:
         last = next(runs[-1] for runs in runs_of(found, "loops", name))
@@ -436,7 +439,8 @@ def value_table(found: Sequence[Mark]) -> str:
 
 
 def departures_table(cards: int, looks: Sequence[int]) -> str:
-    """CFR and CFR+ by the loops, each departure from the published algorithms switched on alone."""
+    """Measure CFR and CFR+ by the loops, with each departure from the published algorithms
+    alone."""
     body = []
     for title, at_once, floor in (
         ("CFR", False, 0),
@@ -459,7 +463,7 @@ def departures_table(cards: int, looks: Sequence[int]) -> str:
 
 
 def buckets_table(cards: int, counts: Sequence[int], iterations: int) -> str:
-    """Cards in buckets of equal size: exploitability there, and of the strategy in the game."""
+    """Measure cards in buckets of equal size: exploitability in the abstraction and in the game."""
     game = the_game(cards)[0]
     body = []
     for count in counts:
@@ -488,7 +492,7 @@ def buckets_table(cards: int, counts: Sequence[int], iterations: int) -> str:
 
 
 def draw(found: Sequence[Mark], path: Path) -> None:
-    """The tutorial's loops and the engine, on the same axes."""
+    """Draw the tutorial's loops and the engine on the same axes."""
     figure = new_figure(10.8, 4.1)
     panels = list(figure.subplots(1, 2, sharex=True, sharey=True))
     styles = line_styles(ALGORITHMS)

@@ -34,7 +34,7 @@ BEHIND = 19
 
 @dataclass(frozen=True)
 class Rules:
-    """What the program does otherwise than its text says."""
+    """Departures of the program from its text."""
 
     pot_adds_up: bool = True
     """At the nodes of the traversing player the pot keeps the chips of the actions tried before."""
@@ -57,7 +57,8 @@ class Trainer:
         self.regret: dict[tuple[object, ...], dict[int, float]] = {}
 
     def train(self, iterations: int) -> tuple[float, float]:
-        """What the program would print for each player: the mean utility of the traversals."""
+        """Return the numbers that the program would print for each player: the mean utility of the
+        traversals."""
         deck, earned = [0, 0, 1, 1, 2, 2], [0.0, 0.0]
         for _ in range(iterations):
             for player in range(2):
@@ -66,7 +67,7 @@ class Trainer:
         return earned[0] / iterations, earned[1] / iterations
 
     def visit(self, cards: list[int], bets: Bets, street: int, pot: int, traverser: int) -> float:
-        """The utility of a history to the traversing player.
+        """Return the utility of a history to the traversing player.
 
         Args:
             cards: Of player 0, of player 1, of the board.
@@ -112,7 +113,7 @@ class Trainer:
 
     @staticmethod
     def showdown(cards: list[int], pot: int, traverser: int) -> float:
-        """Half of the pot to the better hand."""
+        """Return half of the pot for the better hand."""
         first, second, board = cards
         if first == second:
             return 0.0
@@ -127,7 +128,7 @@ def _after(bets: Bets, street: int, action: int) -> Bets:
 
 
 def _options(bets: Bets, street: int, acting: int) -> list[int]:
-    """The actions at a decision: chips that are put in."""
+    """Return the actions at a decision, as chips that are put in."""
     own = bets[street]
     stack = BEHIND - sum(bets[0][acting::2]) - sum(bets[1][acting::2])
     if not own:
@@ -150,7 +151,7 @@ def _matching(regret: dict[int, float]) -> dict[int, float]:
 
 
 def listing(iterations: int, seeds: int) -> str:
-    """What the program prints, with one peculiarity after the other taken away."""
+    """Print the program's output, with one peculiarity after the other removed."""
     steps = [
         ("as printed", Rules()),
         ("the pot handed down", Rules(pot_adds_up=False)),
@@ -180,7 +181,7 @@ def _mean(values: np.ndarray) -> str:
 
 
 def ours(iterations: Sequence[int], seeds: int) -> str:
-    """External sampling here, after more iterations."""
+    """Measure external sampling of this library, after more iterations."""
     game = compile_game("nl_leduc", cut=False)
     rows = []
     for count in iterations:
@@ -199,7 +200,7 @@ def ours(iterations: Sequence[int], seeds: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="No-limit Leduc as a tutorial solves it.")
     parser.add_argument("--quick", action="store_true", help="in seconds, into build/")
     options = parser.parse_args(arguments)

@@ -1,7 +1,7 @@
 """List the tests that no job runs.
 
     python -m scripts.unselected_tests                       # by the markers that the jobs select
-    python -m scripts.unselected_tests --reports FOLDER      # by what the jobs' reports say was run
+    python -m scripts.unselected_tests --reports FOLDER      # by the tests in the jobs' reports
 
 A job selects tests by a marker expression: each ``pytest ... -m EXPRESSION`` in ``.ci/run``, in
 README's test command and in the workflows is read.  A test that needs something more (a browser,
@@ -36,7 +36,7 @@ SELECTION = re.compile(r"pytest\b[^\n#]*? -m (?:\"([^\"]+)\"|'([^']+)'|(\w+))")
 
 
 class _Collector:
-    """A plugin of pytest that keeps what was collected."""
+    """A plugin of pytest that keeps the collected tests."""
 
     def __init__(self) -> None:
         self.items: list[pytest.Item] = []
@@ -47,7 +47,7 @@ class _Collector:
 
 
 def collected() -> list[pytest.Item]:
-    """All tests of the project."""
+    """Return all tests of the project."""
     collector = _Collector()
     options = ["--collect-only", "-qq", "-p", "no:cacheprovider"]
     with redirect_stdout(StringIO()):
@@ -58,12 +58,12 @@ def collected() -> list[pytest.Item]:
 
 
 def selections(texts: Iterable[str]) -> set[str]:
-    """The marker expressions by which jobs select tests."""
+    """Return the marker expressions by which jobs select tests."""
     return {"".join(found) for text in texts for found in SELECTION.findall(text)}
 
 
 def unselected(items: Iterable[pytest.Item], expressions: Iterable[str]) -> list[str]:
-    """Ids of the tests that no expression selects."""
+    """Return ids of the tests that no expression selects."""
     compiled = [Expression.compile(expression) for expression in expressions]
     found = []
     for item in items:
@@ -74,12 +74,12 @@ def unselected(items: Iterable[pytest.Item], expressions: Iterable[str]) -> list
 
 
 def markers_of(item: pytest.Item) -> set[str]:
-    """Names of the markers of a test."""
+    """Return names of the markers of a test."""
     return {marker.name for marker in item.iter_markers()}
 
 
 def uncaught(items: Iterable[pytest.Item], programs: Iterable[WrongProgram]) -> list[str]:
-    """Wrong programs that name no test, or one that is not run as they say."""
+    """Return wrong programs that name no test, or a test that is not run as they say."""
     selected: dict[str, set[str]] = {}
     for item in items:
         name = item.nodeid.removeprefix("tests/")
@@ -95,7 +95,7 @@ def uncaught(items: Iterable[pytest.Item], programs: Iterable[WrongProgram]) -> 
 
 
 def never_run(items: Iterable[pytest.Item], reports: Iterable[Path]) -> list[str]:
-    """Ids of the tests that are in no report, or skipped in each."""
+    """Return ids of the tests that are in no report, or skipped in each."""
     run = set()
     for report in reports:
         for case in ElementTree.parse(report).iter("testcase"):
@@ -111,7 +111,7 @@ def _name_in_reports(item: pytest.Item) -> tuple[str, str]:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--reports", type=Path, help="a folder of JUnit files")
     arguments = parser.parse_args()

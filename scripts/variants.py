@@ -1,11 +1,12 @@
-"""Which algorithm?  Every iterative variant, and every weight of the average, on a suite of games
-of which one part is to choose on and the other to judge on.
+"""Compare every iterative variant, and every weight of the average, on a suite of games.
 
-python -m scripts.variants games              save the games that come from OpenSpiel
-python -m scripts.variants measure [PART]     iterations to ten decades; goes on where it stopped
-python -m scripts.variants seconds            seconds of an iteration; wants an idle machine
-python -m scripts.variants write              tables and pictures of docs/results/variants.md
-python -m scripts.variants auto               the table that "auto" rests on, results/algorithms.md
+One part of the suite is to choose on, the other to judge on.
+
+    python -m scripts.variants games            save the games that come from OpenSpiel
+    python -m scripts.variants measure [PART]   iterations to ten decades; goes on where it stopped
+    python -m scripts.variants seconds          seconds of an iteration; wants an idle machine
+    python -m scripts.variants write            tables and pictures of docs/results/variants.md
+    python -m scripts.variants auto             the table behind "auto", in results/algorithms.md
 
 ``measure`` counts iterations, which do not depend on the machine.  It needs no OpenSpiel, only the
 games that ``games`` has saved, and takes some ten minutes for each part on one core.
@@ -67,13 +68,13 @@ class Suited(NamedTuple):
     most: int
     """Iterations after which a solve ends."""
     source: Any = None
-    """What OpenSpiel calls it, or a spot of hold'em, if its name is not that of a built-in game."""
+    """Name in OpenSpiel, or a spot of hold'em, if the name is not that of a built-in game."""
     unit: float = 1.0
     """Unit of exploitabilities: in poker for chips, the pot or the blinds that are there first."""
 
     @property
     def is_of_cards(self) -> bool:
-        """Whether it is a spot, or another game of cards and a board."""
+        """True if it is a spot, or another card game with a board."""
         return self.unit > 1.0
 
 
@@ -123,10 +124,10 @@ JUDGE: dict[str, Suited] = {
     ),
     "turn": Suited(1_000, SPOT | {"board": "Td9d6hQc", "bets": "60%", "raises": "a"}, 100.0),
 }
-"""Games that nothing was chosen on.  The split was written before it was measured.  It has that of
-VAD-CFR (arXiv 2602.16928): Kuhn poker of three players, Leduc poker, goofspiel with four cards
-and liar's dice with five faces to choose on; Kuhn of four players, Leduc of three, goofspiel with
-five cards and liar's dice with six faces to judge on."""
+"""Games that nothing was chosen on.  The split was written before it was measured.  It includes
+that of VAD-CFR (arXiv 2602.16928).  Kuhn poker of three players, Leduc poker, goofspiel with four
+cards and liar's dice with five faces are to choose on.  Kuhn of four players, Leduc of three,
+goofspiel with five cards and liar's dice with six faces are to judge on."""
 PARTS = {"choose": CHOOSE, "judge": JUDGE}
 MANY_PLAYERS = frozenset(name for part in PARTS.values() for name in part if "players=" in name)
 """Games of three players or more: no algorithm is known to find their equilibria."""
@@ -134,7 +135,7 @@ MANY_PLAYERS = frozenset(name for part in PARTS.values() for name in part if "pl
 FORMER = "sapcfr+"
 """The default up to version 0.7.0, which others are compared with."""
 LONGER = 10
-"""By what factor its solves on the games to judge on are longer, so that ratios to it are known."""
+"""Factor by which solves on the games to judge on are longer, so that ratios up to it are known."""
 BEFORE = "sapcfr+(alpha=1, average_power=7)"
 """The default from 0.8.0 to 0.13.0."""
 DEFAULT = "paced-cfr+"
@@ -144,13 +145,13 @@ SINGLE = "paced-cfr+(average_power=5)"
 CARDS = "dcfr(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)"
 """The default in games of cards; ``scripts/spots.py`` chose and judged it."""
 MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "idcfr+", FORMER, BEFORE, DEFAULT)
-"""Those of the pictures."""
+"""Algorithms in the pictures."""
 BY_GAME = ("cfr+", "dcfr", "pdcfr+", FORMER, DEFAULT)
-"""Those of the tables game by game."""
+"""Algorithms in the tables game by game."""
 JUDGED = ("lcfr", "icfr+", "rtcfr+", *MAIN)
 """All that are judged."""
 ON_CARDS = (CARDS, "dcfr", "cfr+", FORMER, BEFORE, SINGLE)
-"""What is judged on games of cards."""
+"""Algorithms that are judged on card games."""
 RULES = ("cfr+", "dcfr", "pcfr+", "pdcfr+", FORMER, "sapcfr+(alpha=1)", DEFAULT)
 """Rules whose averages are varied."""
 WEIGHTS = (
@@ -161,7 +162,7 @@ WEIGHTS = (
 )
 """Weights of averages."""
 KINDS = ("average", "last", "best")
-"""What a solve ends with: the average, the last iterate, the best of both so far."""
+"""Results of a solve: the average, the last iterate, the best of both so far."""
 
 TARGETS = tuple(float(f"1e-{k}") for k in range(3, 13))
 """Ten decades of exploitability (nash_conv / players) to reach, in units of the game."""
@@ -200,7 +201,7 @@ COST_ROUNDS = 5
 
 
 def with_weights(rule: str, weights: str) -> str:
-    """The text of a rule with weights of its average."""
+    """Return the text of a rule with weights of its average."""
     return f"{rule[:-1]}, {weights})" if rule.endswith(")") else f"{rule}({weights})"
 
 
@@ -231,7 +232,7 @@ class Reached:
         }
 
     def iterations(self, game: str, algorithm: str, target: float, kind: str = "average") -> float:
-        """Iterations, inf if that is never reached, nan if it was not measured."""
+        """Return the iterations, inf if the target is never reached, nan if it was not measured."""
         if (game, algorithm, kind) not in self.ends:
             return math.nan
         return self._at.get((game, algorithm, kind, target), math.inf)
@@ -239,9 +240,9 @@ class Reached:
     def ratio(
         self, game: str, algorithm: str, other: str, target: float, kind: str = "average"
     ) -> float:
-        """Iterations over those of another algorithm's average.  Where only that one is not there,
-        with the iterations after which it ended, so that the ratio is at most this; nan where
-        neither is."""
+        """Return the iterations over those of another algorithm's average.  If only the other does
+        not reach the target, its last iteration counts, so the ratio is at most this; nan if
+        neither does."""
         own = self.iterations(game, algorithm, target, kind)
         of = self.iterations(game, other, target)
         if math.isnan(own) or math.isnan(of) or own == of == math.inf:
@@ -251,30 +252,30 @@ class Reached:
     def ratios(
         self, games: Sequence[str], algorithm: str, other: str, target: float, kind: str = "average"
     ) -> list[float]:
-        """All ratios that there are, ascending."""
+        """Return all known ratios, ascending."""
         found = (self.ratio(game, algorithm, other, target, kind) for game in games)
         return sorted(ratio for ratio in found if not math.isnan(ratio))
 
 
 def two_player(part: str) -> list[str]:
-    """The games of two players of a part."""
+    """Return the games of two players of a part."""
     return [name for name in PARTS[part] if name not in MANY_PLAYERS]
 
 
 def default_of(game: str) -> str:
-    """The default algorithm in a game."""
+    """Return the default algorithm in a game."""
     suited = JUDGE.get(game) or CHOOSE[game]
     return CARDS if suited.is_of_cards else DEFAULT
 
 
 def median(ratios: Sequence[float]) -> str:
-    """The median of some ratios, the higher one of two."""
+    """Return the median of some ratios, the higher one of two."""
     middle = statistics.median_high(ratios) if ratios else math.inf
     return NOT_REACHED if middle == math.inf else f"{middle:.2g}"
 
 
 def tables() -> dict[str, str]:
-    """The generated parts of the page, by name."""
+    """Return the generated parts of the page, by name."""
     reached = Reached(read_records(RESULTS, Solved))
     return {
         "goals": _goals(reached),
@@ -288,7 +289,7 @@ def tables() -> dict[str, str]:
 
 
 def _goals(reached: Reached) -> str:
-    """The default over the one before, game by game."""
+    """Return the ratio of the default to the one before, game by game."""
     body = []
     games = two_player("judge")
     for game in games:
@@ -310,7 +311,7 @@ def _goals(reached: Reached) -> str:
 
 
 def _summary(reached: Reached) -> str:
-    """A row per algorithm: the median of its iterations over those of the former default."""
+    """Return a row per algorithm: the median of its iterations over those of the former default."""
     body = []
     games = two_player("judge")
     for name in JUDGED:
@@ -330,8 +331,8 @@ def _summary(reached: Reached) -> str:
 def _cells(
     games: Sequence[str], names: Sequence[str], cell: Callable[[str, str, float], str]
 ) -> str:
-    """A row per game, a column per algorithm, in a cell the efforts to all targets shown.  The
-    default is that of the game."""
+    """Return a row per game, a column per algorithm, and in each cell the efforts to all targets
+    shown.  The default is that of the game."""
     rows = [[default_of(game) if name == DEFAULT else name for name in names] for game in games]
     body = [
         [game, *(", ".join(cell(game, name, target) for target in SHOWN) for name in row)]
@@ -364,7 +365,7 @@ def _seconds(reached: Reached) -> str:
 
 
 def _many(reached: Reached) -> str:
-    """Exploitability at the end, in games of three players or more."""
+    """Return the final exploitability in games of three players or more."""
     names = [game for part in PARTS.values() for game in part if game in MANY_PLAYERS]
     body = []
     for algorithm in JUDGED:
@@ -389,7 +390,7 @@ def _of_rules(reached: Reached, weights: Sequence[str], kinds: Sequence[str]) ->
 
 
 def draw() -> None:
-    """Profiles by decade, and curves by game, from what is kept."""
+    """Draw profiles by decade, and curves by game, from the stored measurements."""
     reached = Reached(read_records(RESULTS, Solved))
     _draw_profiles(FIGURES / "variants_profiles.png", reached)
     _draw_games(FIGURES / "variants_games.png", reached)
@@ -422,7 +423,7 @@ def _draw_profiles(path: Path, reached: Reached) -> None:
         ax.set_ylim(-0.02, 1.02)
         ends[ax] = []
         every = {g: [reached.iterations(g, name, target) for name in MAIN] for g in games}
-        # What was not measured is not a number.
+        # A missing measurement is nan.
         least = {g: min(one for one in own if not math.isnan(one)) for g, own in every.items()}
         for name in MAIN:
             own = sorted(
@@ -453,7 +454,7 @@ def _short(name: str) -> str:
 
 
 def _draw_games(path: Path, reached: Reached) -> None:
-    """A panel per game: exploitability against iterations."""
+    """Draw a panel per game: exploitability against iterations."""
     styles = line_styles(MAIN)
     games = [
         game
@@ -488,7 +489,7 @@ def _draw_games(path: Path, reached: Reached) -> None:
 
 
 def game_of(name: str, suited: Suited) -> CompiledGame:
-    """A game of the suite; those of OpenSpiel from their files."""
+    """Return a game of the suite; those of OpenSpiel from their files."""
     if isinstance(suited.source, str):
         return replace(load_game(SAVED / f"{name}.npz"), name=name)
     if suited.source is not None:
@@ -507,7 +508,7 @@ def save_games() -> None:
 
 
 def measure(part: str) -> None:
-    """Iterations of all algorithms to the targets, on a part of the suite."""
+    """Measure iterations of all algorithms to the targets, on a part of the suite."""
     groups: list[tuple[str, ...]] = [(name,) for name in (CARDS, SINGLE, *reversed(JUDGED))]
     if part == "choose":
         groups = [(rule, *(with_weights(rule, one) for one in WEIGHTS)) for rule in reversed(RULES)]
@@ -535,7 +536,7 @@ def measure(part: str) -> None:
 
 
 def solved_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[Solved]:
-    """A solve to the smallest target, or to the most iterations."""
+    """Solve to the smallest target, or to the largest number of iterations."""
     solver = solver_of(game, spec)
     reached: dict[str, list[int]] = {kind: [] for kind in KINDS}
     least, most = math.inf, suited.most
@@ -560,7 +561,8 @@ def solved_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[
 
 
 def measure_seconds() -> None:
-    """Seconds of an iteration: the least of some spans, between which all solvers take turns."""
+    """Return the seconds of an iteration: the least of several turns, in which all solvers
+    alternate."""
     rows = []
     for name, suited in PARTS["judge"].items():
         game = game_of(name, suited)
@@ -584,14 +586,14 @@ def measure_seconds() -> None:
 
 
 def _span(solver: IterativeSolver, iterations: int) -> float:
-    """Processor seconds of some iterations."""
+    """Return the processor seconds of some iterations."""
     started = time.process_time()
     solver.iterate(iterations)
     return time.process_time() - started
 
 
 def solver_of(game: CompiledGame, spec: str) -> IterativeSolver:
-    """A solver of the kind that an algorithm takes.
+    """Return a solver for an algorithm.
 
     Raises:
         ValueError: The algorithm does not apply to the game.
@@ -615,7 +617,7 @@ def measure_auto() -> None:
         (mark.game, mark.algorithm, mark.level): mark.seconds
         for mark in reached(rows, AUTO_TARGETS)
     }
-    solve(compile_game("kuhn"), "lp")  # the first one imports what it needs
+    solve(compile_game("kuhn"), "lp")  # the first one imports its modules
     body = []
     for spec in AUTO_GAMES:
         game = compile_game(spec, cut=False)

@@ -1,5 +1,7 @@
-"""Tables of pages: what to call for what one wants (``docs/looking.md``), and words that mean the
-same in Python, on the command line and in files of settings (``docs/reference/words.md``).
+"""Write the tables of functions by task and of the words of arguments.
+
+The first is in ``docs/looking.md``.  The second, in ``docs/reference/words.md``, has the words that
+mean the same in Python, on the command line and in files of settings.
 
     python -m scripts.vocabulary
 
@@ -41,7 +43,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Match": Match,
     "robust_responses": robust_responses,
 }
-"""What has the words as arguments in Python; the first that has one says what it means."""
+"""Functions that have the words as arguments in Python; the first one with a word explains it."""
 SPOT = {"oop", "ip", *inspect.signature(Holdem).parameters}
 """Keys of a spot's file."""
 PYTHON = {"lock": "locks", "game": "games"}
@@ -50,7 +52,7 @@ PYTHON = {"lock": "locks", "game": "games"}
 
 @cache
 def commands() -> dict[str, dict[str, Any]]:
-    """The options of all commands, by their keys; without old names of commands."""
+    """Return the options of all commands by their keys, without old names of commands."""
     group: Any = get_command(app)
     shown = {name: command for name, command in group.commands.items() if not command.hidden}
     return {name: options_of(command) for name, command in shown.items()}
@@ -58,7 +60,7 @@ def commands() -> dict[str, dict[str, Any]]:
 
 @cache
 def words() -> dict[str, dict[str, Any]]:
-    """Where each word is said that both Python and a command say: the Python functions, the
+    """Return the places of each word that both Python and a command have: the Python functions, the
     commands, and the options."""
     found: dict[str, dict[str, Any]] = {}
     for name, options in commands().items():
@@ -74,7 +76,7 @@ def words() -> dict[str, dict[str, Any]]:
 
 
 def meaning(word: str, functions: list[str]) -> str:
-    """The first sentence of what a docstring says of an argument."""
+    """Return the first sentence of a docstring about an argument."""
     made = FUNCTIONS[functions[0]] if functions else Holdem
     text = inspect.getdoc(made) or ""
     said = re.search(rf"^    {word}: (.*?)(?=^    \w+: |^\S|\Z)", text, re.MULTILINE | re.DOTALL)
@@ -85,7 +87,7 @@ def meaning(word: str, functions: list[str]) -> str:
 
 
 def tables() -> dict[str, str]:
-    """The tables, by name."""
+    """Return the tables, by name."""
     wanted = ["| I want to | command | in Python |", "| --- | --- | --- |"]
     wanted += [f"| {what} | `{command}` | `{python}` |" for what, command, python in TASKS]
     rows = ["| Python | command | settings | meaning |", "| --- | --- | --- | --- |"]

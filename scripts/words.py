@@ -1,13 +1,13 @@
 """Find docstrings, comments, messages and names that break the rules of plain English.
 
-    python -m scripts.words                      totals of the package and the pages
+    python -m scripts.words                      totals
     python -m scripts.words tensorcfr/kernels    every offence there, and the totals
     python -m scripts.words --rule verb PATH     offences of one rule
     python -m scripts.words --write              record that there are fewer offences than before
 
 ``tests/project/words_debt.json`` has the number of offences by file and rule.  Its numbers may only
 fall: ``tests/project/test_words.py`` fails where a file has more, and asks for ``--write`` where it
-has fewer.  Who renames a file renames its key there.
+has fewer.  A renamed file needs a new key there.
 
 Rules:
 
@@ -45,6 +45,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 DEBT = ROOT / "tests" / "project" / "words_debt.json"
 PACKAGE = "tensorcfr"
+SCRIPTS = ("scripts", "benchmarks")
+"""Folders of which the prose is checked, and names are not."""
 PAGES = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "scripts/README.md"),
     "docs",
@@ -75,7 +77,7 @@ WORDS = {
     "alike": r"\balike\b",
     "maybe": r"\bmaybe\b",
 }
-"""What CONTRIBUTING forbids and a pattern can see, and idioms that hide a condition."""
+"""Words that CONTRIBUTING forbids and a pattern finds, and idioms that hide a condition."""
 NAMES = {
     *("swept", "walk", "walks", "walked", "walking", "beside", "stands", "faced", "forgets"),
     *("judge", "judges", "judged", "judging", "asked", "settled", "said", "unsaid", "kept"),
@@ -97,6 +99,8 @@ NO_NOUN = re.compile(
 SUBJECT = re.compile(r"(Those|That of|The same (of|for|with|in|as|when|where)|Likewise)\b")
 CODE = re.compile(r":\w+:`[^`]*`|``.+?``|`[^`]+`|\"[^\"\n]*\"", re.DOTALL)
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[A-Z0-9`\"(*\[])")
+EXAMPLE = re.compile(r">>>|\.\.\.|python -m |.*\S {3,}\S")
+"""First line of an example, a list of commands or a table, up to the next blank line."""
 LABEL = re.compile(r"^\s*(\*\*)?[\w.]+( \(.*?\))?: ")
 KINDS = ("module", "class", "function", "property", "field")
 
@@ -115,7 +119,7 @@ class Module(NamedTuple):
 
     source: str
     nodes: list[ast.AST]
-    """All nodes of the syntax tree, the module first."""
+    """Nodes of the syntax tree, the module first."""
 
 
 class Offence(NamedTuple):
@@ -256,7 +260,7 @@ def prose(text: str) -> Iterator[tuple[int, str]]:
     lines, begun, skips = list[str](), 0, False
     for number, line in enumerate([*blank.split("\n"), ""]):
         bare = line.strip()
-        example = bare.startswith((">>>", "..."))
+        example = bool(EXAMPLE.match(bare))
         skips = (skips or example) and bool(bare)
         label = LABEL.match(line)
         if lines and (not bare or skips or label or re.match(r"([*+-]|\d+\.|\|) ", bare)):
@@ -290,7 +294,7 @@ def begins_with_verb(text: str) -> bool:
 
 
 def in_prose(text: Text, path: str) -> Iterator[Offence]:
-    """Yield what is wrong with one piece of prose."""
+    """Yield the offences of one piece of prose."""
     if text.kind == "function" and not begins_with_verb(text.text):
         yield Offence(path, text.line, "verb", text.text.strip().split("\n")[0])
     if text.kind in ("property", "field", "class") and first_word(text.text) in OPENINGS:
@@ -363,17 +367,18 @@ def offences() -> list[Offence]:
         name = path.relative_to(ROOT).as_posix()
         for text in texts_of(path):
             wrong += in_prose(text, name)
-        if path.suffix == ".py":
+        if path.suffix == ".py" and name.startswith(PACKAGE):
             modules[name] = module(path).nodes
             wrong += in_names(modules[name], name)
     return sorted([*wrong, *shared_names(modules)])
 
 
 def files() -> list[Path]:
-    """Return the modules of the package and the pages."""
+    """Return the modules of the package, scripts and benchmarks, and the pages."""
     pages = [ROOT / name for name in PAGES]
     written = [p for page in pages for p in ([page] if page.is_file() else page.rglob("*.md"))]
-    return sorted([*(ROOT / PACKAGE).rglob("*.py"), *written])
+    modules = (path for top in (PACKAGE, *SCRIPTS) for path in (ROOT / top).rglob("*.py"))
+    return sorted([*modules, *written])
 
 
 # ------------------------------------------------------------------------------------- the debt
@@ -432,13 +437,13 @@ def totals(wrong: list[Offence]) -> str:
     }
     whats = sum(first_word(text.text) == "what" for text in documented)
     rows = [
-        ("docstrings that begin with What", f"{whats} of {len(documented):,}"),
+        ("docstrings that begin with `what`", f"{whats} of {len(documented):,}"),
         (
             "docstrings of functions that do not begin with a verb",
             f"{verbless:,} of {len(functions):,} ({verbless / len(functions):.0%})",
         ),
         (
-            "what, whoever, that which, per 10,000 words of docstrings",
+            "`what, whoever, that which` per 10,000 words of docstrings",
             f"{1e4 * relatives / words:.0f} ({relatives} of {words:,})",
         ),
         ("comments, share of lines of code", f"{remarks / lines:.1%} ({remarks:,} of {lines:,})"),

@@ -13,9 +13,9 @@ the working tree, applies one patch at a time, and runs that test, which must fa
 
 The fields of an entry:
 
-    name, why   what is wrong, and the mistake that leads there
-    file        the file that is changed, below tensorcfr/
-    old, new    text that occurs in the file exactly once, and what replaces it
+    name, why   the error, and the mistake that leads there
+    file        the changed file, below tensorcfr/
+    old, new    text that occurs in the file exactly once, and its replacement
     caught_by   the test, below tests/, with its parameters or without
     as_python   true where the test runs with kernels as Python; else they are compiled
     tests       where --find begins to search, below tests/; it writes caught_by in its place
@@ -58,7 +58,7 @@ SECONDS = 1200
 
 @dataclass(frozen=True)
 class WrongProgram:
-    """A patch, what is wrong with it, and what catches it."""
+    """A patch, its error, and the test that catches it."""
 
     name: str
     file: str
@@ -71,11 +71,11 @@ class WrongProgram:
 
     @property
     def is_kernel(self) -> bool:
-        """Whether compiled code of other files may contain it."""
+        """True if compiled code of other files may contain it."""
         return self.file.startswith(("kernels/", "payoff/"))
 
     def applied_to(self, text: str) -> str:
-        """The text with the patch.
+        """Return the text with the patch.
 
         Raises:
             ValueError: The patch does not fit the text (any more).
@@ -89,13 +89,13 @@ class WrongProgram:
         try:
             compile(patched, self.file, "exec")
         except SyntaxError as error:
-            raise ValueError(f"{self.name!r} is no Python once applied: {error}") from error
+            raise ValueError(f"{self.name!r} is not Python once applied: {error}") from error
         return patched
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the tests said of a wrong program."""
+    """Results of the tests on a wrong program."""
 
     name: str
     file: str
@@ -106,7 +106,7 @@ class Outcome:
 
 
 def read_programs(folder: Path = PROGRAMS) -> list[WrongProgram]:
-    """All wrong programs of the folder, file by file."""
+    """Return all wrong programs of the folder, file by file."""
     found = []
     for path in sorted(folder.glob("*.toml")):
         for entry in tomllib.loads(path.read_text("utf-8"))["program"]:
@@ -115,7 +115,7 @@ def read_programs(folder: Path = PROGRAMS) -> list[WrongProgram]:
 
 
 def faults(programs: Sequence[WrongProgram], root: Path = ROOT) -> list[str]:
-    """Patches that cannot be applied, names given twice; empty if all is well."""
+    """Return patches that cannot be applied, and names given twice."""
     found = []
     names = [program.name for program in programs]
     found += [
@@ -139,7 +139,7 @@ def faults(programs: Sequence[WrongProgram], root: Path = ROOT) -> list[str]:
 
 
 def copy_tree(target: Path) -> None:
-    """What git knows of the working tree, changes included, and the kernels compiled from it."""
+    """Copy the files of git's working tree, changes included, and the compiled kernels."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     for name in filter(None, listed.decode().split("\0")):
@@ -153,8 +153,8 @@ def copy_tree(target: Path) -> None:
 
 
 def _prepare() -> None:
-    """Limit the processor time of a process and its children: that of a clock depends on what
-    else the machine does.  And let it hear Ctrl-C, which background jobs of a shell do not."""
+    """Limit the processor time of a process and its children, because wall time depends on other
+    programs.  Background jobs of a shell do not get Ctrl-C; this process does."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 10))
 
@@ -205,7 +205,7 @@ class Bench:
         raise RuntimeError(f"pytest ended with {process.returncode}:\n{output[-2000:]}")
 
     def passes(self, test: str, *, as_python: bool) -> bool:
-        """Whether a test passes without a patch: one that always fails catches nothing."""
+        """Return whether a test passes without a patch; one that always fails catches nothing."""
         if (test, as_python) not in self._passing:
             self._passing[test, as_python] = not self.run([test], as_python=as_python)
         return self._passing[test, as_python]
@@ -233,7 +233,7 @@ class Bench:
         return Outcome(program.name, program.file, by, as_python, seconds)
 
     def _first_failure(self, program: WrongProgram, cache: Path | None) -> tuple[bool, str]:
-        """Whether with kernels as Python, and the test; "" if all pass."""
+        """Return whether kernels run as Python, and the test; "" if all pass."""
         package = program.file.partition("/")[0]
         folders = program.tests or BESIDE.get(package, (package,))
         beside = [name for name in folders if (self.tree / "tests" / name.split("::")[0]).exists()]
@@ -246,7 +246,7 @@ class Bench:
 
 
 def record(outcome: Outcome) -> None:
-    """Write the test that catches a program beside the program."""
+    """Write the test that catches a program into its entry."""
     for path in PROGRAMS.glob("*.toml"):
         blocks = re.split(r"(?m)^(?=\[\[program\]\]$)", path.read_text("utf-8"))
         for at, block in enumerate(blocks):
@@ -262,7 +262,7 @@ def record(outcome: Outcome) -> None:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only check that all patches apply")
     parser.add_argument(
