@@ -18,7 +18,7 @@ from support.slow_triggers import SlowTriggers
 from support.tiers import tiered
 from tensorcfr import MemoryLimitError, Solution, compile_game, exploitability, solve
 from tensorcfr.algorithms import EFCCE, EFCE, Correlated
-from tensorcfr.correlated import correlated_solver
+from tensorcfr.equilibria import correlated_solver
 from tensorcfr.evaluation import correlation_gap
 
 TWINS: dict[str, Any] = {

@@ -15,7 +15,7 @@ from support.reference import build_tree
 from support.slow_gap import SlowGap
 from support.tiers import tiered
 from tensorcfr import MemoryLimitError, Solution, compile_game, exploitability, solve
-from tensorcfr.excessive_gap import GapSolver
+from tensorcfr.equilibria import GapSolver
 from tensorcfr.games import make_game
 from tensorcfr.kernels import excessive_gap as kernels
 

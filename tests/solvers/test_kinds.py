@@ -16,9 +16,7 @@ from tensorcfr.uncompiled.uncompiled_game import UncompiledGame
 
 OUTER = (
     "cluster",
-    "teams",
-    "correlated",
-    "excessive_gap",
+    "equilibria",
     "deep",
     "subgames",
     "viewer",

@@ -19,7 +19,7 @@ from tensorcfr.games.leduc import LeducPoker
 from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.kernels import links
 from tensorcfr.rules import Chance, Decision, Game, Terminal
-from tensorcfr.teams import TeamSolver
+from tensorcfr.equilibria import TeamSolver
 
 TWINS: dict[str, tuple[Any, Any]] = {
     "kuhn 0+1 v 2": (PerturbedHands(KuhnPoker(players=3)), ((0, 1), (2,))),

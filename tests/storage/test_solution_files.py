@@ -15,7 +15,7 @@ import pytest
 from support.tiers import tiered
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.algorithms import CFR_PLUS, DCFR, EXTERNAL_SAMPLING, HEDGE, OUTCOME_SAMPLING
-from tensorcfr.correlated import CorrelatedSolver
+from tensorcfr.equilibria import CorrelatedSolver
 from tensorcfr.errors import InvariantError
 from tensorcfr.invariants import check
 from tensorcfr.invariants.strategy_checks import wrong_strategy
