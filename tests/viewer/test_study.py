@@ -143,10 +143,10 @@ def week(
         page.focus("tr[data-board] >> nth=0")
         press(page, "Enter")
         page.wait_for_selector("#look:not([hidden]) #strategy .cell[data-p]")
-        page.wait_for_function(f"document.title.includes('{board}')")
+        page.wait_for_function("board => document.title.includes(board)", arg=board)
         page.wait_for_selector("#node[data-id='1']")
         page.wait_for_function(
-            "!document.getElementById('brief').textContent.startsWith('not solved yet')"
+            "() => !document.getElementById('brief').textContent.startsWith('not solved yet')"
         )
         page.wait_for_selector("#stop", state="hidden")
         fits()

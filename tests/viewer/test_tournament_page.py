@@ -184,7 +184,7 @@ def test_a_hand_in_chips_equity_and_prizes(page: Any, prizes: Solution) -> None:
     hands = table.prizes
     with served(prizes) as server:
         open_page(page, server.url)
-        assert "in prizes" in page.text_content("#brief")
+        assert page.text_content("#brief").endswith("% of the pot")
         click_to(page, "check", "allin")
         page.wait_for_selector("#combos td.equity, #ranges figcaption:has-text('equity')")
         page.click("#shown [data-key='chips']")
@@ -269,6 +269,7 @@ def test_the_form_solves_a_hand_of_a_tournament(page: Any) -> None:
         page.fill("#form-pot", "100")
         page.fill("#form-stacks", "200,350")
         page.wait_for_selector("#form-size.error:has-text('stacks')")
+        page.click("#form-tournament summary")
         page.fill("#form-payouts", "50,30,x")
         page.wait_for_selector("#form-size.error:has-text(\"'x' is not a number\")")
         assert page.is_disabled("#build")
@@ -283,7 +284,7 @@ def test_the_form_solves_a_hand_of_a_tournament(page: Any) -> None:
         page.fill("#form-iterations", "20")
         page.click("#build")
         page.wait_for_selector("#look:not([hidden])", timeout=120_000)
-        page.wait_for_selector("#brief:has-text('in prizes')")
+        page.wait_for_selector("#brief:has-text('% of the pot')")
         page.wait_for_selector(f"{CELL}[data-p]")
         page.fill("#iterations", "30")
         page.click("#solve-chips")
