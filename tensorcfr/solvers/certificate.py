@@ -96,7 +96,8 @@ def _spot_of(game: Any) -> tuple[str, dict[str, Any]]:
     rules: Any = game.nodes.rules
     symmetry = bool(game.recipe.symmetry)
     if type(rules) is RhodeIsland:
-        return "rhode_island", {"raises": list(rules.betting.max_raises), "symmetry": symmetry}
+        betting: Any = rules.betting
+        return "rhode_island", {"raises": list(betting.max_raises), "symmetry": symmetry}
     if type(rules) not in (Holdem, ShortDeck):
         known = ", ".join(checker.RULES)
         raise ValueError(
