@@ -10,13 +10,13 @@ games.  It computes whole numbers and fractions, so that only printed numbers ar
 import json
 import re
 import sys
+from collections import defaultdict
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
 from hashlib import sha256
-from itertools import combinations, permutations, product
+from itertools import chain, combinations, permutations, product
 from math import prod
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,219 +33,266 @@ def need(condition, problem):
         raise CertificateError(problem)
 
 
-def respond(hero, histories, chances, plan, seen):
-    """Return the values of a player's best response, by hand, and of the player's own strategy.
+def weights_after(label, row, before):
+    """Return the weights after each action: arrays whose sum is the weights before."""
+    good = all(re.fullmatch("[0-9]+( [0-9]+)*", text) for text in row.values())
+    after = [np.array([*map(int, text.split())], dtype=object) for text in row.values() if good]
+    good = good and all(len(numbers) == len(before) for numbers in after)
+    need(good, f"{label!r} has not {len(before)} whole numbers for each action")
+    need((sum(after) == before).all(), f"the weights at {label!r} do not sum to those before")
+    return after
 
-    ``histories`` have a state, its chance, and the weights of each player's hands.  The player
-    cannot tell them apart.  ``chances`` are those of the player's hands.  ``plan`` returns weights
-    after a decision, and ``seen`` has the player's infosets that were visited.
+
+def evaluate(rules, totals, strategies):
+    """Return for each player the sums of payoffs of a best response and of the strategy.
+
+    ``rules.node`` returns a decision, the arguments of ``rules.payoffs``, or chance.  Chance has a
+    factor of all sums and a list of outcomes: a factor, a state, and permutations of the hands, one
+    for each outcome with the same strategies.
     """
-    best, value, infosets = 0, 0, {}
-    while histories:
-        state, chance, weights = histories.pop()
-        kind, *node = state()
+    known, gains = {}, defaultdict(int)
+
+    def visit(state, chance, weights, last):
+        """Return each player's sums, by hand: arrays (2, hands).
+
+        ``weights`` and ``last`` have each player's weights and last infoset and action.
+        """
+        kind, *node = rules.node(*state)
         if kind == "end":
-            pays = node[0](hero, weights) * chances * chance
-            best, value = best + pays, value + weights[hero] @ pays
-        elif kind == "chance":
-            histories += [(after, chance * share, weights) for share, after in node[0]]
-        elif kind == "deal":
-            for after, copies in node[1]:
+            pays = zip(rules.payoffs(weights, *node), weights.values())
+            return [np.array([x, x * reach]) * chance for x, reach in pays]
+        sums = [0] * len(weights)
+        if kind == "chance":
+            for share, after, copies in node[1]:
+                parts = visit(after, chance * share, weights, last)
                 for images in copies:
-                    same = [(weights[p] == weights[p][x]).all() for p, x in enumerate(images)]
-                    need(all(same), "the strategies differ between suits")
-                dealt = [(after, chance // node[0], weights)]
-                part, more = respond(hero, dealt, chances, plan, seen)
-                best = best + sum(part[images[hero]] for images in copies)
-                value = value + more * len(copies)
-        else:
-            player, label, after = node
-            parts = plan(player, label, [*after], weights[player])
-            below = [(to, chance, weights | {player: x}) for to, x in zip(after.values(), parts)]
-            if player == hero:
-                infosets.setdefault(label, []).append(below)
-            else:
-                histories += below
-    for label, members in infosets.items():
-        need(label not in seen, f"the infoset {label!r} has imperfect recall")
-        seen.add(label)
-        parts = [respond(hero, [*after], chances, plan, seen) for after in zip(*members)]
-        best = best + np.maximum.reduce([part for part, _ in parts])
-        value = value + sum(more for _, more in parts)
-    return best, value
+                    same = all((weights[p] == weights[p][x]).all() for p, x in enumerate(images))
+                    need(same, "the strategies differ between suits")
+                    sums = [x + part[:, image] for x, part, image in zip(sums, parts, images)]
+            return [x * node[0] for x in sums]
+        player, label, after = node
+        row, infoset = strategies.get(label, {}), (player, [*after], last[player])
+        need([*row] == [*after], f"{label!r} must have the actions {[*after]}, not {[*row]}")
+        same = known.setdefault(label, infoset) == infoset
+        need(same, f"the infoset {label!r} has imperfect recall")
+        for action, numbers in zip(after, weights_after(label, row, weights[player])):
+            now = weights | {player: numbers}, last | {player: (label, action)}
+            parts = visit(after[action], chance, *now)
+            gains[label, action] += parts[player][0]
+            sums = [x + part for x, part in zip(sums, parts)]
+        # More histories of a tree may have this infoset: its best action is found at the end.
+        sums[player][0] = 0 if rules.is_tree else best(label)
+        return sums
+
+    def best(label):
+        return np.maximum.reduce([gains.pop((label, action)) for action in known[label][1]])
+
+    start = {p: np.full(len(x), totals[p], dtype=object) for p, x in enumerate(rules.chances)}
+    sums = visit(rules.root, 1, start, {player: player for player in start})
+    for label in reversed(known if rules.is_tree else {}):
+        gains[known[label][2]] += best(label)
+    for player in start:
+        sums[player][0] += gains[player]
+    more = sorted({*strategies} - {*known})
+    need(not more, f"the game has no infosets {more[:1]}")
+    return [x @ chances for x, chances in zip(sums, rules.chances)]
+
+
+class Tree:
+    """Any game, as nested lists.  A player has one hand."""
+
+    is_tree, deals = True, 1
+
+    def __init__(self, players, tree):
+        self.chances, self.root = [np.ones(1, dtype=object)] * players, tree
+
+    def node(self, kind, *rest):
+        need(kind in ("act", "chance", "end"), f"a node cannot be {kind!r}")
+        if kind == "end":
+            need(len(rest) == len(self.chances), f"a terminal has {len(rest)} payoffs")
+        if kind == "chance":
+            shares = [Fraction(share) for share, _ in rest]
+            need(min(shares) >= 0 and sum(shares) == 1, f"chance has the probabilities {shares}")
+            rest = 1, [(x, to, [[...] * len(self.chances)]) for x, (_, to) in zip(shares, rest)]
+        return kind, *rest
+
+    def payoffs(self, weights, *pays):
+        for player, pay in enumerate(pays):
+            yield Fraction(pay) * prod(weights[p] for p in weights if p != player)
+
+
+def goofspiel(cards, imperfect_information, prizes, payoff):
+    """Return the tree of sealed bids for one prize after the other.
+
+    A round is the prize and the bids of both players; ``now`` is the beginning of the next one.
+    """
+
+    def node(rounds, *now):
+        if len(now) == 3:
+            return node([*rounds, now])
+        left = [sorted({*range(1, cards + 1)} - {row[k] for row in rounds}) for k in range(3)]
+        if now:
+            player, label = len(now) - 1, f"P{len(now) - 1}"
+            for prize, *bids in rounds:
+                mine, rival = bids[player], bids[1 - player]
+                seen = f"{mine}{'=+-'[(mine > rival) - (mine < rival)]}"
+                label += f" {prize}:{seen if imperfect_information else '{},{}'.format(*bids)}"
+            after = {str(card): node(rounds, *now, card) for card in left[1 + player]}
+            return ["act", player, f"{label} {now[0]}?", after]
+        if len(left[0]) > 1:
+            orders = {"random": left[0], "ascending": left[0][:1], "descending": left[0][-1:]}
+            share = Fraction(1, len(orders[prizes]))
+            return ["chance", *([share, node(rounds, prize)] for prize in orders[prizes])]
+        rounds = [*rounds, [card for [card] in left]]  # The last round is played automatically.
+        points = [sum(row[0] for row in rounds if row[k] > row[3 - k]) for k in (1, 2)]
+        half = Fraction(points[0] - points[1], 2)
+        sign = (half > 0) - (half < 0)
+        pays = {"win_loss": [sign, -sign], "point_difference": [half, -half]}
+        return ["end", *(pays | {"total_points": points})[payoff]]
+
+    return Tree(2, node([]))
 
 
 class Hands:
     """A game of two players with a hand each, dealt in proportion to the product of chances."""
 
-    outcomes = 1  # Number of outcomes of all deals to the board.
+    is_tree = False
 
-    def end(self, result, pays):
-        """Return a terminal.  ``result`` is 1, 0, -1 where player 0 wins, draws, loses, and 2 where
-        hands cannot be dealt together; ``pays`` are the payoffs of a win, a draw and a loss."""
+    def payoffs(self, weights, result, pays):
+        """Yield each player's sums of payoffs over the hands of the other player.
 
-        def payoffs(hero, weights):
-            table, reach = (result, -result.T)[hero], weights[1 - hero] * self.chances[1 - hero]
+        ``result`` is 1, 0, -1 where player 0 wins, draws, loses, and 2 where hands cannot be dealt
+        together; ``pays`` are the payoffs of a win, a draw and a loss.
+        """
+        for player, table in enumerate((result, -result.T)):
+            reach = weights[1 - player] * self.chances[1 - player]
             # Floats are exact in sums of fewer than 2**21 numbers of 32 bits.
             powers = [2**bits for bits in range(0, max(reach).bit_length() + 1, 32)]
             parts = np.array([reach // power % 2**32 for power in powers]).astype(float)
             sums = [(parts @ (table == sign).T).astype(np.int64) for sign in (1, 0, -1)]
-            return sum(pay * (np.array(powers) @ x.astype(object)) for pay, x in zip(pays, sums))
-
-        return "end", payoffs
+            yield sum(pay * (np.array(powers) @ x.astype(object)) for pay, x in zip(pays, sums))
 
 
 class LiarsDiceRules(Hands):
     """Bids on the dice of both players, each higher than the one before."""
 
     def __init__(self, dice, faces, wild, bid_wild):
-        self.bids = [*product(range(1, sum(dice) + 1), range(1, faces + bid_wild))]
+        bids = product(range(1, sum(dice) + 1), range(1, faces + bid_wild))
+        self.bids, self.joker = [f"{number}x{face}" for number, face in bids], faces * wild
         self.rolls = [[*product(range(1, faces + 1), repeat=count)] for count in dice]
         self.chances = [np.ones(len(known), dtype=object) for known in self.rolls]
-        self.deals, self.joker = prod(map(len, self.rolls)), faces if wild else None
-        self.root = partial(self.bid, "", 0, 0)
+        self.deals, self.root = prod(map(len, self.rolls)), ()
 
-    def bid(self, label, player, first):
-        after = {}
-        for k, (number, face) in enumerate(self.bids[first:], first + 1):
-            word = f"{number}x{face}"
-            after[word] = partial(self.bid, f"{label} {word}".strip(), 1 - player, k)
-        if first:
-            after["liar"] = partial(self.challenge, player, *self.bids[first - 1])
-        return "act", player, label, after
-
-    def challenge(self, player, number, face):
-        faces = {face, self.joker}
-        shown = [[sum(die in faces for die in roll) for roll in known] for known in self.rolls]
-        is_won = (np.add.outer(*shown) >= number) == (player == 1)
-        return self.end(np.where(is_won, 1, -1), (1, 0, -1))
-
-
-class Bets(NamedTuple):
-    """Decision of poker."""
-
-    label: str
-    paid: dict  # Chips of each player.
-    player: int = 0
-    line: tuple = ()  # Actions in this round.
-    dealt: tuple = ()  # Cards dealt to the board.
+    def node(self, *line):
+        if "liar" in line:
+            number, *faces = *map(int, line[-2].split("x")), self.joker
+            shown = [[sum(die in faces for die in roll) for roll in known] for known in self.rolls]
+            is_won = (np.add.outer(*shown) >= number) == (len(line) % 2 == 0)
+            return "end", np.where(is_won, 1, -1), (1, 0, -1)
+        words = [*self.bids[self.bids.index(line[-1]) + 1 :], "liar"] if line else self.bids
+        return "act", len(line) % 2, " ".join(line), {word: (*line, word) for word in words}
 
 
 class Poker(Hands):
-    """Two hands, a round of bets, a card to the board, a round of bets, and so on."""
+    """Two hands, a round of bets, a card to the board, a round of bets, and so on.
 
-    board, dead, symmetry, stack = (), (), False, 0
+    A state is the label, each player's chips, the actions of this round and the cards dealt.
+    """
 
-    def __init__(self, ranks, suits, rounds, size, ante, hands=None, straights=None, **rules):
+    board, dead, symmetry, pot, stack, chip, rake, rake_cap = (), (), False, 0, 10**9, 1, 0, 0
+
+    def __init__(self, ranks, suits, rounds, size, ante, raises, straights=(), hands=None, **rules):
         """Set the cards, by rank and suit, the number of rounds, and the chips before the bets.
 
-        ``size`` cards count at the showdown.  ``hands`` have their chances.  ``straights`` has the
-        counts of a straight, a flush and both, in place of those that :meth:`rate` returns.
+        ``size`` cards count at the showdown.  ``straights`` has the counts of a straight, a flush
+        and both, in place of those that :meth:`rate` finds.
         """
-        vars(self).update(rules, suits=len(suits), rounds=rounds, size=size, straights=straights)
-        self.deck = [f"{rank}{suit}" for rank in ranks for suit in suits]
-        self.cards = range(len(self.deck))
-        self.hands = hands or [{frozenset([card]): 1 for card in self.cards}] * 2
+        vars(self).update(rules, suits=suits, rounds=rounds, raises=raises, straights=straights)
+        self.rank = {f"{rank}{suit}": k for k, rank in enumerate(ranks) for suit in suits}
+        self.hands = hands or [{frozenset([card]): 1 for card in self.rank}] * 2
         self.chances = [np.array([*known.values()], dtype=object) for known in self.hands]
-        # At most 1 GB of results.
-        self.results = lru_cache(10**9 // prod(map(len, self.hands)) + 1)(self.results)
-        self.deals = self.chances[0] @ (self.results(self.board, 0) == 1) @ self.chances[1]
-        self.left = len(self.deck) - len(self.board) - len(self.dead)
-        self.left -= sum(len(next(iter(known))) for known in self.hands)
-        self.outcomes = prod(self.left - k for k in range(rounds - 1))
-        self.orders = [*self.symmetries()]
-        self.root = partial(self.bet, Bets("", {0: ante, 1: ante}))
+        self.size, self.results = size, lru_cache(500)(self.results)  # At most 1 GB.
+        self.cards_after, self.root = lru_cache(self.cards_after), ("", {0: ante, 1: ante}, (), ())
+        # Payoffs are counted in halves.
+        self.deals = 2 * (self.chances[0] @ (self.results(self.board) < 2) @ self.chances[1])
 
-    def bet(self, s):
-        top, rival, after = max(s.paid.values()), 1 - s.player, {}
-        if top == self.stack and not s.line:
-            return self.deal(s)
-        if s.paid[s.player] < top:
-            after["fold"] = partial(self.show, s, rival)
-        for total in (top, *self.raises(s, s.paid[s.player], top)):
-            action = "call" if total == top else str(total)
-            label, paid = f"{s.label} {action}".strip(), s.paid | {s.player: total}
-            to = Bets(label, paid, rival, (*s.line, action), s.dealt)
-            after[action] = partial(self.deal if action == "call" and s.line else self.bet, to)
-        return "act", s.player, s.label, after
+    def node(self, label, paid, line, dealt):
+        player, top, is_fold = len(line) % 2, max(paid.values()), "fold" in line
+        is_over = is_fold or "call" in line[1:] or (top == self.stack and not line)
+        if is_over and (is_fold or len(dealt) == self.rounds - 1):
+            pot = (self.pot + 2 * min(paid.values())) * self.chip
+            rake = min(pot * self.rake, self.rake_cap)
+            result = self.results((*self.board, *dealt))
+            result = np.where(result < 2, 1 - 2 * player, 2) if is_fold else result
+            return "end", result, (pot - 2 * rake, -rake, -pot)
+        if is_over:
+            cards = self.cards_after(dealt)
+            left = sum(map(len, cards.values())) - 2 * len(next(iter(self.hands[0])))
+            after = {card: (f"{label} {card}", paid, (), (*dealt, card)) for card in cards}
+            return "chance", Fraction(1, left), [(1, after[x], cards[x]) for x in cards]
+        totals = {"fold": paid[player]} if paid[player] < top else {}
+        least = max(min(2 * top - paid[player], self.stack), top + 1)
+        legal = range(least, self.stack + 1)  # A raise is as high as the last one, or all in.
+        past = " ".join(word for word in label.split() if word not in self.rank)
+        more = self.raises(past, line, len(dealt), top, legal)
+        good = [*more] == sorted({*more}) and all(total in legal for total in more)
+        need(good, f"{more} are not legal raises after {past!r}")
+        totals |= {"call": top} | {str(total): total for total in more}
+        after = {}
+        for action, total in totals.items():
+            after[action] = f"{label} {action}", paid | {player: total}, (*line, action), dealt
+        return "act", player, label[1:], after
 
-    def deal(self, s):
-        """Return the node after a round.  Of the cards that symmetries map to each other, the
-        strategies have only the first."""
-        if len(s.dealt) == self.rounds - 1:
-            return self.show(s)
-        orders = [order for order in self.orders if all(order[0][c] == c for c in s.dealt)]
-        copies = {}
-        for card in sorted({*self.cards} - {*self.board, *self.dead, *s.dealt}):
-            first, k = min((image[card], k) for k, (image, _) in enumerate(orders))
-            to = Bets(f"{s.label} {self.deck[first]}".strip(), s.paid, dealt=(*s.dealt, first))
-            copies.setdefault(first, (partial(self.bet, to), []))[1].append(orders[k][1])
-        return "deal", self.left - len(s.dealt), [*copies.values()]
+    def cards_after(self, dealt):
+        """Return the next cards to the board with permutations of the hands.
 
-    def show(self, s, winner=None):
-        result = self.results((*self.board, *s.dealt), winner)
-        return self.end(result, self.pays(min(s.paid.values())))
+        Of the cards that permutations of the suits map to each other, the strategies have only the
+        first.  It has one permutation for each of these cards.
+        """
+        known = self.board, self.dead, *zip(dealt)
+        fixed, orders, copies = [*self.hands, *({frozenset(x): 1} for x in known)], [], {}
+        for order in permutations(self.suits) if self.symmetry else [self.suits]:
+            table = str.maketrans(self.suits, "".join(order))
+            image = {card: card.translate(table) for card in self.rank}
+            moved = [{frozenset(image[k] for k in x): y for x, y in z.items()} for z in fixed]
+            if moved == fixed:
+                orders.append((image, [[*map([*x].index, y)] for x, y in zip(self.hands, moved)]))
+        left = [card for card in self.rank if card not in chain(*known)]
+        while left:
+            same = {k: images for image, images in orders for k in left if image[k] == left[0]}
+            copies[left[0]] = [*same.values()]
+            left = [card for card in left if card not in same]
+        return copies
 
-    def pays(self, chips):
-        """Return the payoffs of a win, a draw and a loss."""
-        return chips, 0, -chips
-
-    def results(self, board, winner):
-        """Return the results of all pairs of hands, after a fold those of the winner."""
+    def results(self, board):
+        """Return the results of all pairs of hands at a showdown."""
         free = [[hand.isdisjoint(board) for hand in known] for known in self.hands]
         apart = [[hand.isdisjoint(x) for x in self.hands[1]] for hand in self.hands[0]]
-        signs = 1 - 2 * (winner or 0)
-        if winner is None:
-            cards = [[(*hand, *board) for hand in known] for known in self.hands]
-            best = [[max(map(self.rate, combinations(x, self.size))) for x in y] for y in cards]
-            order = {rating: k for k, rating in enumerate(sorted({*best[0], *best[1]}))}
-            signs = np.sign(np.subtract.outer(*([order[x] for x in known] for known in best)))
+        cards = [[(*hand, *board) for hand in known] for known in self.hands]
+        size = min(self.size, len(cards[0][0]))  # After a fold, there may be fewer cards.
+        best = [[max(map(self.rate, combinations(x, size))) for x in known] for known in cards]
+        order = {rating: k for k, rating in enumerate(sorted({*best[0], *best[1]}))}
+        signs = np.sign(np.subtract.outer(*([order[x] for x in known] for known in best)))
         return np.where(np.logical_and.outer(*free) & apart, signs, 2).astype(np.int8)
 
     def rate(self, cards):
         """Return the numbers of cards of one rank, largest first, and the ranks in this order."""
-        ranks, top = [card // self.suits for card in cards], len(self.deck) // self.suits - 1
-        groups = sorted(((ranks.count(rank), rank) for rank in {*ranks}), reverse=True)
-        counts, ranks = zip(*groups)
+        ranks, top = [self.rank[card] for card in cards], max(self.rank.values())
+        counts, ranks = zip(*sorted(((ranks.count(x), x) for x in {*ranks}), reverse=True))
         if self.straights:
             if ranks == (top, *range(self.size - 2, -1, -1)):
                 ranks = (*ranks[1:], -1)
             is_straight = len(ranks) == self.size == ranks[0] - ranks[-1] + 1
-            is_flush = len({card % self.suits for card in cards}) == 1
+            is_flush = len({card[-1] for card in cards}) == 1
             counts = (counts, *self.straights)[2 * is_flush + is_straight]
         return counts, ranks
 
-    def symmetries(self):
-        """Yield the permutations of suits that preserve the spot, as images of cards and hands."""
-        for order in permutations(range(self.suits)) if self.symmetry else [range(self.suits)]:
-            image = [card - card % self.suits + order[card % self.suits] for card in self.cards]
-            moved = [[frozenset(image[c] for c in hand) for hand in x] for x in self.hands]
-            kept = [dict(zip(x, known.values())) == known for x, known in zip(moved, self.hands)]
-            kept += [{image[c] for c in cards} == {*cards} for cards in (self.board, self.dead)]
-            if all(kept):
-                places = [{hand: k for k, hand in enumerate(known)} for known in self.hands]
-                yield image, [[place[hand] for hand in x] for place, x in zip(places, moved)]
-
 
 def limit(bets, caps):
-    """Return the rule of bets of one size in each round, up to a cap."""
-
-    def raises(s, mine, top):
-        count = len(s.line) - s.line.count("call")
-        return [top + bets[len(s.dealt)]] * (count < caps[len(s.dealt)])
-
-    return raises
-
-
-def no_limit(stack, cap):
-    """Return the rule of raises that at least double the last one, up to a cap of actions."""
-
-    def raises(s, mine, top):
-        call, left = top - mine, stack - mine
-        least = left if call < left < 2 * call else max(1, 2 * call)
-        return range(mine + least, stack + 1) if len(s.line) + 1 < cap else ()
-
-    return raises
+    """Return the rule of raises by the same chips in a round, up to a cap of raises."""
+    return lambda past, line, k, top, legal: (
+        [top + bets[k]] if sum(map(str.isdigit, line)) < caps[k] else []
+    )
 
 
 class HoldemRules(Poker):
@@ -254,120 +301,42 @@ class HoldemRules(Poker):
     def __init__(
         self, ranks, flush, board, dead, ranges, pot, stack, bets, chip, rake, rake_cap, symmetry
     ):
-        def cards(text):
-            names = [rank + suit for rank in ranks for suit in SUITS]
-            return tuple(names.index(text[k : k + 2]) for k in range(0, len(text), 2))
-
-        self.pot, self.stack, self.bets, self.symmetry = pot, stack, bets, symmetry
+        board, dead = (tuple(re.findall("..?", text)) for text in (board, dead))
+        self.board, self.dead, self.symmetry, known = board, dead, symmetry, {*board, *dead}
+        self.pot, self.stack = pot, stack
         self.chip, self.rake, self.rake_cap = map(Fraction, (chip, rake, rake_cap))
-        self.board, self.dead = cards(board), cards(dead)
-        hands = [{frozenset(cards(hand)): weight for hand, weight in x.items()} for x in ranges]
-        known = [*self.board, *self.dead]
-        need(len({*known}) == len(known), "a card comes twice")
-        good = all(len(hand - {*known}) == 2 and x > 0 for y in hands for hand, x in y.items())
+        hands = [{frozenset(re.findall("..?", x)): y for x, y in z.items()} for z in ranges]
+        raises, straights = (lambda past, *_: bets.get(past, [])), ((3, 1, 2), flush, (5,))
+        super().__init__(ranks, SUITS, 6 - len(board), 5, 0, raises, straights, hands)
+        good = len(known & {*self.rank}) == len(board + dead) and len(board) in (3, 4, 5)
+        need(good, "the board has not 3 to 5 cards, or a card is unknown or comes twice")
+        good = all(len(hand - known) == 2 and x > 0 for y in hands for hand, x in y.items())
         need(good, "a hand cannot be dealt")
-        straights = (3, 1, 2), flush, (5,)
-        super().__init__(ranks, SUITS, 6 - len(self.board), 5, 0, hands, straights)
-
-    def raises(self, s, mine, top):
-        line = " ".join(word for word in s.label.split() if word not in self.deck)
-        totals, least = self.bets.get(line, []), min(max(2 * top - mine, top + 1), self.stack)
-        fits = not totals or (top < least <= totals[0] and totals[-1] <= self.stack)
-        need(fits and totals == sorted({*totals}), f"{totals} are not legal raises after {line!r}")
-        return totals
-
-    def pays(self, chips):
-        pot = (self.pot + 2 * chips) * self.chip
-        rake = min(pot * self.rake, self.rake_cap)
-        return pot / 2 - rake, -rake / 2, -pot / 2
-
-
-class Tree:
-    """Any game, as nested lists.  A player has one hand."""
-
-    deals = outcomes = 1
-
-    def __init__(self, players, tree):
-        self.chances, self.root = [np.ones(1, dtype=object)] * players, partial(self.node, tree)
-
-    def node(self, tree):
-        kind, *rest = tree
-        if kind == "end":
-            return self.end([Fraction(pay) for pay in rest])
-        if kind == "chance":
-            shares = [Fraction(share) for share, _ in rest]
-            need(min(shares) >= 0 and sum(shares) == 1, f"chance has the probabilities {rest}")
-            return "chance", [(p, partial(self.node, to)) for p, (_, to) in zip(shares, rest)]
-        player, label, after = rest
-        return "act", player, label, {word: partial(self.node, x) for word, x in after.items()}
-
-    def end(self, pays):
-        need(len(pays) == len(self.chances), f"a terminal has {len(pays)} payoffs")
-        return "end", lambda hero, w: pays[hero] * prod(w[p] for p in w if p != hero)
-
-
-class GoofspielRules(Tree):
-    """Sealed bids for one prize after the other; the last prize is played automatically.
-
-    A round is the prize and the bids of both players.
-    """
-
-    def __init__(self, cards, imperfect_information, prizes, payoff):
-        self.cards, self.order, self.payoff = cards, prizes, payoff
-        self.hides = imperfect_information
-        self.chances, self.root = [np.ones(1, dtype=object)] * 2, partial(self.draw, [])
-
-    def left(self, rounds, column):
-        return sorted({*range(1, self.cards + 1)} - {row[column] for row in rounds})
-
-    def draw(self, rounds):
-        prizes, first, second = (self.left(rounds, column) for column in range(3))
-        if len(prizes) > 1:
-            orders = {"random": prizes, "ascending": prizes[:1], "descending": prizes[-1:]}
-            states = [partial(self.bid, rounds, prize) for prize in orders[self.order]]
-            return "chance", [(Fraction(1, len(states)), state) for state in states]
-        rounds = [*rounds, [*prizes, *first, *second]]
-        points = [sum(row[0] for row in rounds if row[k] > row[3 - k]) for k in (1, 2)]
-        half = Fraction(points[0] - points[1], 2)
-        sign = (half > 0) - (half < 0)
-        pays = {"win_loss": [sign, -sign], "point_difference": [half, -half]}
-        return self.end((pays | {"total_points": points})[self.payoff])
-
-    def bid(self, rounds, *now):
-        player, label, after = len(now) - 1, f"P{len(now) - 1}", {}
-        for prize, *bids in rounds:
-            mark = "=" if bids[0] == bids[1] else "-+"[bids[player] > bids[1 - player]]
-            seen = f"{bids[player]}{mark}" if self.hides else f"{bids[0]},{bids[1]}"
-            label += f" {prize}:{seen}"
-        for card in self.left(rounds, 1 + player):
-            after[str(card)] = partial(self.draw, [*rounds, (*now, card)])
-            if player == 0:
-                after[str(card)] = partial(self.bid, rounds, *now, card)
-        return "act", player, f"{label} {now[0]}?", after
 
 
 RULES = {
-    "kuhn": lambda cards: Poker(range(cards), [""], 1, 1, 1, raises=limit([1], [1])),
+    "kuhn": lambda cards: Poker(range(cards), "s", 1, 1, 1, limit([1], [1])),
     "leduc": lambda ranks, suits, bets, raise_cap: Poker(
-        range(ranks), "shdc"[:suits], 2, 2, 1, raises=limit(bets, [raise_cap] * 2)
+        range(ranks), "shdc"[:suits], 2, 2, 1, limit(bets, [raise_cap] * 2)
     ),
     "nl_leduc": lambda ranks, suits, stack, ante, cap: Poker(
-        range(ranks), "shdc"[:suits], 2, 2, ante, raises=no_limit(stack, cap), stack=stack
+        *(range(ranks), "shdc"[:suits], 2, 2, ante),
+        lambda past, line, k, top, legal: legal if len(line) + 1 < cap else [],
+        stack=stack,
     ),
     "rhode_island": lambda raises, symmetry: Poker(
-        *(RANKS, SUITS, 3, 3, 5, None, ((2, 3), (2, 2), (4,))),
-        raises=limit((10, 20, 20), raises),
+        *(RANKS, SUITS, 3, 3, 5, limit([10, 20, 20], raises), ((2, 3), (2, 2), (4,))),
         symmetry=symmetry,
     ),
-    "holdem": lambda **spot: HoldemRules(RANKS, (3, 1, 3), **spot),
-    "short_deck": lambda **spot: HoldemRules(RANKS[4:], (3, 3), **spot),
+    "holdem": partial(HoldemRules, RANKS, (3, 1, 3)),
+    "short_deck": partial(HoldemRules, RANKS[4:], (3, 3)),
     "liars_dice": LiarsDiceRules,
-    "goofspiel": GoofspielRules,
+    "goofspiel": goofspiel,
     "tree": Tree,
 }
 
 
-def digest_of(rows: Any) -> str:
+def digest_of(rows) -> str:
     """Return the SHA-256 of the labels and their texts, sorted."""
     lines = sorted(json.dumps([label, *texts], ensure_ascii=False) for label, texts in rows.items())
     return sha256("\n".join(lines).encode()).hexdigest()
@@ -379,40 +348,21 @@ def prove(format, game, digest, claims, totals, strategies):
     need(game["name"] in RULES, f"this program does not know the rules of {game['name']!r}")
     same = digest_of({label: row.values() for label, row in strategies.items()}) == digest
     need(same, "the strategies are not those of the digest")
-    rules, known = RULES[game["name"]](**game["parameters"]), {}
-
-    def plan(player, label, actions, before):
-        """Return the weights after each action: arrays whose sum is the weights before."""
-        row = strategies.get(label, {})
-        need([*row] == actions, f"{label!r} must have the actions {actions}, not {[*row]}")
-        numbers = [re.fullmatch("[0-9]+( [0-9]+)*", text) and text.split() for text in row.values()]
-        good = all(numbers) and all(len(texts) == len(before) for texts in numbers)
-        need(good, f"{label!r} has not {len(before)} whole numbers for each action")
-        after = [np.array([*map(int, texts)], dtype=object) for texts in numbers]
-        need((sum(after) == before).all(), f"the weights at {label!r} do not sum to those before")
-        same = known.setdefault(label, (player, actions)) == (player, actions)
-        need(same, f"the infoset {label!r} has imperfect recall")
-        return after
-
-    totals, players = [*map(int, totals)], range(len(rules.chances))
-    need(len(totals) == len(players), f"there must be the totals of {len(players)} players")
-    start = {p: np.full(len(rules.chances[p]), totals[p], dtype=object) for p in players}
-    proven, scale = {"exploitability": 0}, rules.deals * rules.outcomes * prod(totals)
-    for hero in players:
-        root = [(rules.root, rules.outcomes, start)]
-        best, value = respond(hero, root, rules.chances[hero], plan, set())
-        value, best = Fraction(value) / scale, Fraction(sum(best)) * totals[hero] / scale
-        proven |= {f"value {hero}": value, f"best response {hero}": best}
-        proven["exploitability"] += (best - value) / len(players)
-    more = sorted({*strategies} - {*known})
-    need(not more, f"the game has no infosets {more[:1]}")
-    same = digest_of({label: actions for label, (_, actions) in known.items()}) == game["digest"]
+    rules, totals = RULES[game["name"]](**game["parameters"]), [*map(int, totals)]
+    count = len(rules.chances)
+    need(len(totals) == count, f"there must be the totals of {count} players")
+    proven, scale = {"exploitability": 0}, rules.deals * prod(totals)
+    for player, (best, value) in enumerate(evaluate(rules, totals, strategies)):
+        value, best = Fraction(value) / scale, Fraction(best) * totals[player] / scale
+        proven |= {f"value {player}": value, f"best response {player}": best}
+        proven["exploitability"] += (best - value) / count
+    same = digest_of(strategies) == game["digest"]
     need(same, "the infosets and actions are not those of the game's digest")
     need({*claims} == {*proven}, f"the claims must be about {', '.join(proven)}")
     for key, number in proven.items():
         low, high = map(Fraction, claims[key])
-        claim = f"{key} is claimed to be from {float(low)} to {float(high)}"
-        need(low <= number <= high, f"{claim}, and is {shown(number)}")
+        good = low <= number <= high
+        need(good, f"{key} is claimed to be in {claims[key]}, and is {shown(number)}")
     return proven
 
 
@@ -427,11 +377,11 @@ def check(text: str) -> dict[str, Fraction]:
         need(len(dict(pairs)) == len(pairs), f"two entries have one name: {[x for x, _ in pairs]}")
         return dict(pairs)
 
-    def whole(number):
+    def refuse(number):
         need(False, f"{number} is not a whole number")
 
     try:
-        return prove(**json.loads(text, object_pairs_hook=entries, parse_float=whole))
+        return prove(**json.loads(text, object_pairs_hook=entries, parse_float=refuse))
     except RecursionError:
         raise CertificateError("the game is too deep for this program") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -24,7 +24,7 @@ from ..games.poker.betting import ALL_IN, CALL, CHECK, FOLD
 from ..games.short_deck import ShortDeck
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
-from ..model.game_arguments import require_flat
+from ..model.game_arguments import COMPILED, require_flat
 from ..model.policy import Policy
 
 TOLERANCE = 0.49e-12
@@ -46,10 +46,11 @@ def certificate_of(policy: Policy, exact: ExactEquilibrium | None = None) -> str
         exact: The same strategies as fractions, if they are an exact equilibrium.
 
     Raises:
+        TypeError: The game is not compiled.
         ValueError: The game is neither one whose rules the checker has nor flat; or the checker
             refuses the certificate.
     """
-    game: Any = policy.game
+    game: Any = COMPILED("game", policy.game)
     if game.is_of_cards:
         return _proven(policy, exact, *_spot_of(game))
     # A game of the user may have any name, also that of another game, and a built-in game options
@@ -93,9 +94,9 @@ def _spot_of(game: Any) -> tuple[str, dict[str, Any]]:
         ValueError: The checker does not cover the game, or an option of it.
     """
     rules: Any = game.nodes.rules
-    betting: Any = rules.betting
     symmetry = bool(game.recipe.symmetry)
     if type(rules) is RhodeIsland:
+        betting: Any = rules.betting
         return "rhode_island", {"raises": list(betting.max_raises), "symmetry": symmetry}
     if type(rules) not in (Holdem, ShortDeck):
         known = ", ".join(checker.RULES)
@@ -212,7 +213,7 @@ def _proven(
     try:
         rules = make(**parameters)
         begin = tuple(np.full(len(hands), start, dtype=kind) for hands in rules.chances)
-        visit = _tree_rows if isinstance(rules, checker.Tree) else _hand_rows
+        visit = _tree_rows if rules.is_tree else _hand_rows
         rows = visit(policy, exact, rules, begin)
         factors = [_factor(rows, player) if exact else 1 for player in range(len(begin))]
         strategies = {
@@ -261,13 +262,13 @@ def _hand_rows(policy: Policy, exact: ExactEquilibrium | None, rules: Any, begin
     stack = [(rules.root, 0, begin)]
     while stack:
         state, node, weights = stack.pop()
-        kind, *content = state()
+        kind, *content = rules.node(*state)
         edges = nodes.children(node)
-        if kind == "deal":
-            below = {card: edge.node for card, edge in enumerate(edges)}
-            if nodes.is_of_cards:
-                below = {rules.deck.index(edge.label): edge.node for edge in edges}
-            stack += [(after, below[after.args[0].dealt[-1]], weights) for after, _ in content[1]]
+        if kind == "chance":
+            cards = [edge.label for edge in edges] if nodes.is_of_cards else rules.rank
+            below = {card: edge.node for card, edge in zip(cards, edges, strict=True)}
+            # The last card of a state was dealt last.
+            stack += [(after, below[after[-1][-1]], weights) for _, after, _ in content[1]]
         elif kind == "act":
             player, label, after = content
             if nodes.player(node) != player or len(after) != len(edges):
@@ -296,8 +297,8 @@ def _hand_orders(rules: Any, nodes: Any) -> list[np.ndarray]:
         # The library does not distinguish the orders of a roll.
         rolls = [[tuple(sorted(roll)) for roll in known] for known in rules.rolls]
         return [np.array([sorted({*x}).index(roll) for roll in x]) for x in rolls]
-    if nodes.is_of_cards and len(nodes.hands[0]) == len(rules.deck):
-        return [np.array([hands.index(card) for card in rules.deck]) for hands in nodes.hands]
+    if nodes.is_of_cards and {*nodes.hands[0]} == {*rules.rank}:
+        return [np.array([hands.index(card) for card in rules.rank]) for hands in nodes.hands]
     return [np.arange(len(hands)) for hands in nodes.hands]
 
 
@@ -312,9 +313,9 @@ def _tree_rows(policy: Policy, exact: ExactEquilibrium | None, rules: Any, begin
     stack = [(rules.root, begin)]
     while stack:
         state, weights = stack.pop()
-        kind, *content = state()
+        kind, *content = rules.node(*state)
         if kind == "chance":
-            stack += [(after, weights) for _, after in content[0]]
+            stack += [(after, weights) for _, after, _ in content[1]]
         elif kind == "act":
             player, label, after = content
             if label not in known or [*map(str, known[label])] != [*after]:

@@ -333,6 +333,7 @@ class Solution(_Evaluated):
             The path of the file.
 
         Raises:
+            TypeError: The rules were solved as they are, without a compiled game.
             ValueError: The checker has no rules of this game, and the game is not flat; or it does
                 not prove the claims.
             FileExistsError: The file exists, and ``force`` is False.

@@ -22,11 +22,12 @@ from scripts import records
 from support.paths import ROOT
 from support.random_games import random_game
 from support.spot_bets import bets_of
-from tensorcfr import Solution, compile_game, evaluate, solve
+from tensorcfr import Solution, compile_game, evaluate, resolve, solve
 from tensorcfr.formats import checker
 from tensorcfr.formats.checker import CertificateError
-from tensorcfr.games.holdem import Holdem
+from tensorcfr.games.holdem import CARDS, Holdem
 from tensorcfr.games.short_deck import ShortDeck
+from tensorcfr.solvers.certificate import certificate_of
 
 PROGRAM = Path(checker.__file__)
 C_COMPILER = shutil.which("cc")
@@ -85,6 +86,10 @@ SOLVED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "general sum": ("prisoners_dilemma", {}, {"algorithm": "cfr"}),
     "outcomes sampled": ("kuhn", {}, {"algorithm": "outcome_sampling", "seed": 1}),
     "river": ("holdem", RIVER, {}),
+    "river, as many hands as cards": (
+        *("holdem", RIVER | {"ranges": ("22,44,55,77,88,JJ,KK,AA,AKs", "QQ")}),
+        {},
+    ),
     "river, float32": ("holdem", RIVER, {"precision": "float32"}),
     "turn, 16 bits": ("holdem", TURN, {"algorithm": "dcfr", "precision": "int16"}),
     "river, not merged": ("holdem", RIVER | {"symmetry": False}, {}),
@@ -252,17 +257,16 @@ def test_sums_of_large_weights_are_exact() -> None:
         player: np.array([int(x) ** 5 for x in rng.integers(0, 2**40, n)], dtype=object)
         for player, n in enumerate(result.shape)
     }
-    _, payoffs = game.end(result, (7, 2, -7))
-    for player, table in enumerate((result, np.where(result == 2, 2, -result).T)):
+    sums = game.payoffs(weights, result, (7, 2, -7))
+    tables = result, np.where(result == 2, 2, -result).T
+    for player, (table, found) in enumerate(zip(tables, sums, strict=True)):
         pays = np.select([table == 1, table == 0, table == -1], [7, 2, -7]).astype(object)
         expected = (pays * 3) @ weights[1 - player]
-        assert (payoffs(player, weights) == expected).all()
+        assert (found == expected).all()
 
 
 @cache
 def certificate(name: str) -> Content:
-    from tensorcfr.solvers.certificate import certificate_of
-
     content: Content = json.loads(certificate_of(solved(name).policy))
     return content
 
@@ -506,7 +510,13 @@ FORGED: dict[str, tuple[str, Forge, str]] = {
     "river: another board": ("river", options(board="Td9d6hQd4c"), "is claimed to be"),
     "river: a shorter board": ("river", options(board="Td9d6hQd"), "must have|no infoset"),
     "river: a fraction of a chip": ("river", options(pot=100.5), "100.5 is not a whole number"),
-    "river: a card twice": ("river", options(board="TdTd6hQd3c"), "a card comes twice"),
+    "river: a card twice": ("river", options(board="TdTd6hQd3c"), "or comes twice"),
+    "river: six cards on the board": (
+        "river",
+        options(board="Td9d6hQd3c4c"),
+        "the board has not 3 to 5 cards",
+    ),
+    "river: a card of another deck": ("river", options(dead="1x"), "a card is unknown"),
     "river: another pot": ("river", options(pot=101), "is claimed to be|must have"),
     "river: other chips": ("river", options(stack=149), "are not legal raises"),
     "river: other sizes": ("river", options(bets={"": [60, 150]}), "must have the actions"),
@@ -598,7 +608,10 @@ TREES: dict[str, tuple[list[Any], str]] = {
     "chance is not certain": (coin(END, END, ("1/3", "1/2")), "chance has the probabilities"),
     "chance is negative": (coin(END, END, ("3/2", "-1/2")), "chance has the probabilities"),
     "a payoff too few": (act(0, "x", {"l": END[:2], "r": END}), "a terminal has 1 payoffs"),
-    "a node of another kind": (act(0, "x", {"l": ["deal"], "r": END}), "damaged: ValueError"),
+    "a node of another kind": (
+        act(0, "x", {"l": ["deal"], "r": END}),
+        "a node cannot be 'deal'",
+    ),
     "a player too many": (act(2, "x"), "damaged: KeyError"),
 }
 
@@ -625,9 +638,7 @@ def test_entries_of_one_name(tmp_path: Path) -> None:
 
 def test_no_proof_of_the_tree_hides_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the checker's rules, the king of thirteen cards was the lowest card."""
-    from tensorcfr.solvers.certificate import certificate_of
-
-    monkeypatch.setattr(checker.Poker, "rate", lambda self, cards: cards[0] % 2)
+    monkeypatch.setattr(checker.Poker, "rate", lambda self, cards: self.rank[cards[0]] % 2)
     with pytest.raises(ValueError, match=r"kuhn: \S+ is claimed to be"):
         certificate_of(solved("kuhn").policy)
 
@@ -642,6 +653,17 @@ def test_rules_under_the_name_of_others(tmp_path: Path) -> None:
         assert content["game"]["name"] == "tree"
 
 
+def test_resolved_strategies() -> None:
+    """A strategy that was resolved after a line is proven by the rules."""
+    one = solved("leduc, not merged")
+    policy = resolve(one.game, one.policy, "call", player=0, iters=5).policy
+    content, found = json.loads(certificate_of(policy)), evaluate(one.game, policy)
+    assert content["game"]["name"] == "leduc"
+    number = float(check(content)["exploitability"])
+    assert number == pytest.approx(found.exploitability, abs=1e-12)
+    assert number != pytest.approx(evaluate(one.game, one.policy).exploitability, abs=1e-6)
+
+
 TREES_OF_SPOTS = ["river", "river, rake and dead cards"]
 
 
@@ -652,8 +674,6 @@ def test_spots_are_proven_as_trees_too(name: str, tmp_path: Path) -> None:
     """The tree has every pair of hands and every board, and no rules of the checker."""
     solution = solved(name)
     flat = solution.game.flat()
-    from tensorcfr.solvers.certificate import certificate_of
-
     tree = certificate_of(solution.policy.moved_to(flat))
     assert json.loads(tree)["game"]["name"] == "tree"
     by_tree, proven = checker.check(tree), check(certificate(name))
@@ -669,7 +689,6 @@ def test_the_checker_ranks_hands_as_the_library(name: str) -> None:
     spot = {"board": "Td9d6hQdKc", "dead": "", "ranges": [{"AsAh": 1}, {"QsQh": 1}], "pot": 1}
     bets = {"stack": 1, "bets": {}, "chip": "1", "rake": "0", "rake_cap": "0", "symmetry": False}
     rules = checker.RULES[name](**spot, **bets)
-    first = 52 - len(rules.deck)
     rng, known, ratings = np.random.default_rng(1), [], []
     for deal in range(80):
         low = int(rng.integers(4, 8)) if name == "short_deck" or deal % 2 else 0
@@ -679,8 +698,9 @@ def test_the_checker_ranks_hands_as_the_library(name: str) -> None:
         hands = rng.choice(dealt[len(board) :], (60, 2))
         hands = hands[hands[:, 0] != hands[:, 1]][:30]
         known.append(library.strength(object.__new__(library), (*board.tolist(),), hands))
-        rows = (np.hstack([hands, np.tile(board, (len(hands), 1))]) - first).tolist()
-        ratings += [max(map(rules.rate, combinations(row, 5))) for row in rows]
+        for hand in hands.tolist():
+            cards = [CARDS[card] for card in (*hand, *board)]
+            ratings.append(max(map(rules.rate, combinations(cards, 5))))
     places = {rating: place for place, rating in enumerate(sorted(set(ratings)))}
     strengths = np.concatenate(known), np.array([places[rating] for rating in ratings])
     signs = [np.sign(x[:, None] - x) for x in strengths]
@@ -692,8 +712,6 @@ def test_the_checker_ranks_hands_as_the_library(name: str) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_betting_of_random_spots(seed: int) -> None:
     """The chips equal those of a reference, and a certificate is refused if payoffs differ."""
-    from tensorcfr.solvers.certificate import certificate_of
-
     rng = np.random.default_rng(seed)
 
     def sizes(*words: str) -> str:
@@ -719,18 +737,22 @@ def test_betting_of_random_spots(seed: int) -> None:
     assert json.loads(text)["game"]["parameters"]["bets"] == bets_of(spot)
 
 
+SPOT = {"board": "Td9d6hQd3c", "ranges": ("AhAs,KdKc", "QsQh,8h8s"), "pot": 100, "stacks": 150}
+
+
 @pytest.mark.parametrize(
     ("game", "options", "reason"),
     [
-        ("omaha", {"ranges": ("AhAs5h5s", "KdKc5c5d")}, "lacks the rules of this game; it knows"),
-        ("holdem", {"folded": ("AA",)}, "the checker lacks 'folded'"),
-        ("holdem", {"payouts": (3, 2)}, "lacks the rules of this game"),
+        ("omaha", SPOT | {"ranges": ("AhAs5h5s", "KdKc5c5d")}, "lacks the rules .*; it knows"),
+        ("holdem", SPOT | {"folded": ("AA",)}, "the checker lacks 'folded'"),
+        ("holdem", SPOT | {"payouts": (3, 2)}, "lacks the rules of this game"),
+        # Push or fold has the rules of no-limit poker.
+        ("nolimit_poker", {"stacks": (2,), "ranks": "TJQKA"}, "lacks the rules of this game"),
     ],
 )
 def test_spots_without_a_certificate(
     game: str, options: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    spot = {"board": "Td9d6hQd3c", "ranges": ("AhAs,KdKc", "QsQh,8h8s"), "pot": 100, "stacks": 150}
-    solution = solve(compile_game(game, **spot | options), iters=2)
-    with pytest.raises(ValueError, match=reason):
+    solution = solve(compile_game(game, **options), iters=2)
+    with pytest.raises(ValueError, match=f"a certificate of {game}.*{reason}"):
         solution.certify(tmp_path / "a")

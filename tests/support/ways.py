@@ -45,7 +45,7 @@ from tensorcfr import (
 )
 from tensorcfr.algorithms import CFR_D
 from tensorcfr.analysis import values
-from tensorcfr.formats import policy_table, read_efg, read_policy, save_policy
+from tensorcfr.formats import checker, policy_table, read_efg, read_policy, save_policy
 from tensorcfr.games import make_game
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.subgames import Match, Resolution
@@ -656,6 +656,16 @@ def look_at_files(made: Made) -> None:
     assert further[0] == further[1]
 
 
+def look_at_certificate(made: Made) -> None:
+    """The program without the package proves values and best responses."""
+    path = made.solution.certify(made.folder / "solution.cert")
+    proven = checker.check(path.read_text(encoding="utf-8"))
+    for player in range(tree_of(made.name).n_players):
+        numbers = [float(proven[f"{what} {player}"]) for what in ("value", "best response")]
+        expected = made.slow.values[player], made.slow.best_responses[player]
+        made.close(numbers, expected, f"player {player}")
+
+
 def boot_of(page: str) -> dict[str, Any]:
     """The data in a page of the viewer."""
     found = re.search(r'<script type="application/json" id="boot">(.*?)</script>', page, re.S)
@@ -782,6 +792,7 @@ LOOK: dict[str, Callable[[Made], None]] = {
     "values": look_at_values,
     "locks": look_at_locks,
     "save, load": look_at_files,
+    "certificate": look_at_certificate,
     "viewer": look_at_viewer,
     "resolve": look_at_resolving,
     "play": look_at_play,
@@ -831,12 +842,17 @@ def expected(name: str, way_name: str, look: str) -> Refused | Hole | Weak | Non
     if look == "locks" and way.kind != "passes":
         return Refused(ValueError, "takes no locks: the variants that pass over the whole game do")
     if way.uncompiled:
-        if look in ("resolve", "play"):
+        if look in ("resolve", "play", "certificate"):
             return Refused(TypeError, "game must be a compiled game")
         if look == "viewer":
             return Refused(AttributeError, "is not compiled and has no")
         if look == "arrays":
             return MET
+    is_own = name in ("random cards", "two deals")
+    if look == "certificate" and is_own and way.cut is not False:
+        return Refused(ValueError, "the checker lacks the rules of this game")
+    if look == "certificate" and way.cut and kind == "hands":
+        return Refused(ValueError, "in chunks, and a certificate .* needs a flat game")
     if look in ("resolve", "play") and kind == "histories":
         words = "games of two players" if players > 2 else "not a game of private hands"
         return Refused(ValueError, words)
