@@ -448,7 +448,8 @@ class SolvedSpot:
             player's remaining range; NaN if no hand of the other player gets there.
         """
         node = self.nodes.find_line(line)
-        return equities_at(self.nodes, node, self._values.own_reaches(node))
+        first, second = equities_at(self.nodes, node, self._values.own_reaches(node))
+        return first, second
 
     @checked()
     def exactness(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> Exactness:

@@ -423,13 +423,12 @@ class CardHandNodes(HandNodes):
 
 
 def _means(numbers: Sequence[np.ndarray], joint: list[np.ndarray]) -> list[float | None]:
-    """Return the mean of a number over each player's range; None for an empty range."""
-    means = []
+    """Return the mean of a number over each player's range; None for an empty range, and for a
+    player who has no such number."""
+    means: list[float | None] = []
     for number, reach in zip(numbers, joint, strict=True):
         is_held = reach > 0
-        means.append(
-            float(number[is_held] @ reach[is_held] / reach[is_held].sum())
-            if is_held.any()
-            else None
-        )
+        total = float(number[is_held] @ reach[is_held])
+        is_known = is_held.any() and not np.isnan(total)
+        means.append(total / float(reach[is_held].sum()) if is_known else None)
     return means

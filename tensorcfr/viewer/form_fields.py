@@ -139,7 +139,8 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
             texts = [_sizes_for(options.get(name), street, seat) for seat in SEATS[n_players]]
             if texts[0] is None:
                 continue
-            named = {field: text or "" for field, text in zip(RANGES[n_players], texts, strict=True)}
+            fields_of_street = zip(RANGES[n_players], texts, strict=True)
+            named = {field: text or "" for field, text in fields_of_street}
             fields["split"] = "yes" if len({*named.values()}) > 1 else fields.get("split", "")
             for field, text in named.items():
                 fields[f"{name}.{street}" + _end_of(field)] = text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -92,16 +92,16 @@ class Opponent:
             ValueError: A habit or a lock does not fit the game; names it.
             MissingExtraError: scipy is not installed; names the extra to install.
         """
-        game, prices, model = self.game, [], self.model
-        if self.habits:
-            prices = habit_prices(self.solution, self.player, self.habits)
+        game, model = self.game, self.model
+        prices = habit_prices(self.solution, self.player, self.habits) if self.habits else []
+        if prices:
             model = prices[-1].policy
         found = robust_responses(
             game,
             None,
             1 - self.player,
             model=model,
-            # The model is uniform where there are no locks, so a response must not rely on it there.
+            # Without locks the model is uniform, so a response must not rely on it there.
             method=DATA_BIASED if self.source == LOCKS else RESTRICTED,
             weights=self.weights,
             max_loss=self.max_loss,

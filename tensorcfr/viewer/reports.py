@@ -183,6 +183,9 @@ class Reports:
         nodes = self._session.nodes
         if not isinstance(nodes, CardHandNodes) or not isinstance(nodes.rules, Spot):
             raise ValueError(f"{self._session.game.name} is not a spot, so it has no report")
+        if (n_players := nodes.rules.n_players) > 2:
+            name = self._session.game.name
+            raise ValueError(f"{name} has {n_players} players: a report needs two")
         return nodes
 
     def _path(self, rules: Spot, line: str, percent: float) -> Path | None:

@@ -11,8 +11,8 @@ from threading import Lock, Thread
 from typing import Any
 
 from .._util.compiles import Compiles, compiles_seen
-from ..analysis.iteration_events import iteration_events
 from ..algorithms import CFR_PLUS
+from ..analysis.iteration_events import iteration_events
 from ..analysis.other_utilities import restate
 from ..analysis.regret_bounds import regrets
 from ..compilers.cards.card_public_nodes import CardNodes
@@ -112,7 +112,7 @@ class Session:
         self.folder: Path | None = None
         """Folder of the user's data; None if nothing is saved."""
         self.running: Running | None = None
-        self.iterations: int | None = None
+        self.planned: int | None = None
         """Number of iterations that the page proposes for a first solve; None for its default."""
         self.target: float | None = None
         """Target of a first solve."""
@@ -210,7 +210,7 @@ class Session:
                 }
                 for values in self.solutions
             ],
-            "iterations": max(100, first.iterations or self.iterations or 0),
+            "iterations": max(100, first.iterations or self.planned or 0),
         }
 
     def node(self, number: int, solution: int, patience: float | None = None) -> dict[str, Any]:
@@ -316,9 +316,10 @@ class Session:
                 return running.is_stopped
 
             number, running.work = [1], "prices"
-            options = {"iters": running.iterations, "threads": self.threads, "progress": hook}
+            options: dict[str, Any] = {"iters": running.iterations, "threads": self.threads}
             options |= {"target": TIGHTER * opponent.solution.exploitability or None}
-            solution, report = opponent.respond(options | {"precision": self.precision})
+            options |= {"precision": self.precision, "progress": hook}
+            solution, report = opponent.respond(options)
             values = self._values_of(solution)
             values.response = report
             with self._lock:

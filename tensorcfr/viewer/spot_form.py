@@ -245,7 +245,7 @@ class SpotForm:
         cards = precision if game.is_of_cards else None
         first = solve(game, iters=0, precision=cards)
         session = Session(first, precision=cards, threads=threads)
-        session.iterations = iterations if type(iterations) is int else None
+        session.planned = iterations if type(iterations) is int else None
         session.target = target
         if and_solve and not self._is_cancelled:
             session.solve({}, iterations, target)

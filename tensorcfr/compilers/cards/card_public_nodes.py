@@ -487,8 +487,8 @@ class CardNodes(PublicNodes):
 
     @cached_property
     def _competing(self) -> np.ndarray:
-        """bool (nodes of the betting, players): True where a showdown may follow in which the
-        player's payoff depends on the hands."""
+        """Marks of :meth:`competing`, bool (nodes of the betting, players): True where a showdown
+        may follow in which the player's payoff depends on the hands."""
         betting = self.betting
         competing = np.ptp(betting.amounts, axis=1) > 0
         # Children have larger numbers than their parents.

@@ -138,11 +138,16 @@ class HandsOnBoards:
         )
         sequence = np.repeat(part.hand_begin[:-1, None], len(boards), axis=1)
         self._part: PayoffThreeHands = frozen_arrays(part._replace(sequence=sequence))
-        numbers, table = np.empty(0, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
-        form = SequenceForm(*[numbers] * 10, table, numbers.astype(np.uint32), (self._part,))
-        self._form = frozen_arrays(form._replace(player_sequences=part.hand_begin))
+        # The payoffs read the sequences of the players only.
+        unused: dict[str, Any] = dict.fromkeys(SequenceForm._fields, np.empty(0, dtype=np.int64))
+        unused |= {"hand_rank": np.zeros((1, 2), dtype=np.int64)}
+        unused |= {"infoset_parent": np.empty(0, dtype=np.uint32)}
+        used = {"player_sequences": part.hand_begin, "operator": (self._part,)}
+        self._form: SequenceForm = frozen_arrays(SequenceForm(**(unused | used)))
 
-    def payoffs(self, player: int, amounts: np.ndarray, weights: Sequence[np.ndarray]) -> np.ndarray:
+    def payoffs(
+        self, player: int, amounts: np.ndarray, weights: Sequence[np.ndarray]
+    ) -> np.ndarray:
         """Sum the payoffs of a terminal over all boards and all hands of the other players.
 
         Args:

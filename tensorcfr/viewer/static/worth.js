@@ -3,7 +3,7 @@
 function showCost() {
   const {solutions, tournament} = state.about, [a, b] = solutions, unit = unitName(), start = state.about.start;
   const told = (name, value, player) => name === "before" ? brief(value) : name === "a" || name === "b" ? worthText(value, 4, player, start)
-    : signed(known(value) ? value * valueFactor(start) : value);
+    : signed(known(value) ? value * valueFactor(start) : value, a.values.length > 2 ? 2 : 4);
   const isShare = name => name.startsWith("gain") && tournament && tournament.pool;
   const rows = [
     tournament ? ["before the hand", "before", tournament.before] : null,
