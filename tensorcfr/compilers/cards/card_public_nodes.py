@@ -17,7 +17,7 @@ from ...model.arrays import CHANCE, TERMINAL
 from ...model.card_structure import DEAL, DECISION, FOLD, RUNOUT, BettingTree, RoundBoards, Symmetry
 from ...model.compiled_game import CompiledGame
 from ...model.public_nodes import START, Edge, FoundInfoset, NodeLayout, PublicNodes, steps_of
-from ...payoff.three_hands import CONSTANT
+from ...payoff.three_hands import CONSTANT, FIRST
 from ...rules import CardGame, Chips, Runout
 from ..derived_rules import forwards
 from .card_sums import (
@@ -464,7 +464,7 @@ class CardNodes(PublicNodes):
         left = self.others_left(node, player, own_reach)
         weight = self.remaining_weight(node, player, self._unit_reach) * self.share(node)
         amounts = amounts_of(self.betting.amounts[self.at(node)[0]])
-        if not amounts[player, CONSTANT + 1 :].any():  # No pot of this player is shown for.
+        if not amounts[player, FIRST:].any():  # No pot of this player is shown for.
             disjoint = self._disjoint_weight(node, player, left)
             return amounts[player, CONSTANT] * weight * disjoint
         return weight * self.hands_on((self.cards(node),)).payoffs(player, amounts, left)
