@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 
 import numpy as np
@@ -44,8 +44,8 @@ def equities(
     won, opponent_weight = (
         [np.zeros(len(hand_weights)) for hand_weights in weights] for _ in range(2)
     )
-    for runout in combinations(np.setdiff1d(rules.free, board).tolist(), dealt):
-        full_board, sides = (*board, *runout), []
+    for full_board in _boards(rules, board, dealt):
+        sides = []
         odds: list[float | np.ndarray] = [1.0, 1.0]
         for player, hands in enumerate(rules.hands):
             live = np.flatnonzero(~has_card[player][list(full_board)].any(axis=0))
@@ -91,20 +91,26 @@ def equities_of_three(
     won, opponent_weight = (
         [np.zeros(len(hand_weights)) for hand_weights in weights] for _ in range(2)
     )
-    runouts = combinations(np.setdiff1d(rules.free, board).tolist(), dealt)
+    boards = _boards(rules, board, dealt)
     pots, constant = np.zeros((2, PLAYERS, BOTH + 1))
     constant[:, CONSTANT] = 1.0
     for player in competing:
-        others = [other for other in range(PLAYERS) if other != player]
-        opponents = [FIRST + k for k, other in enumerate(others) if other in competing]
-        pot = BOTH if len(opponents) > 1 else max(opponents, default=CONSTANT)
+        opponents = [p for p in range(PLAYERS) if p != player]
+        pots_of_two = [FIRST + k for k, p in enumerate(opponents) if p in competing]
+        pot = BOTH if len(pots_of_two) > 1 else max(pots_of_two, default=CONSTANT)
         pots[player, pot] = 1.0
-    while some := [(*board, *cards) for cards in islice(runouts, TOGETHER)]:
+    while some := list(islice(boards, TOGETHER)):
         hands = HandsOnBoards(rules, some)
         for player in competing:
             won[player] += hands.payoffs(player, pots, weights)
             opponent_weight[player] += hands.payoffs(player, constant, weights)
     return tuple(map(_shares, won, opponent_weight))
+
+
+def _boards(rules: CardGame, board: tuple[int, ...], dealt: int) -> Iterator[tuple[int, ...]]:
+    """Yield all boards that may follow a board, with some more cards."""
+    for runout in combinations(np.setdiff1d(rules.free, board).tolist(), dealt):
+        yield *board, *runout
 
 
 def _shares(won: np.ndarray, opponent_weight: np.ndarray) -> np.ndarray:

@@ -53,8 +53,8 @@ def spot_of(options: Any) -> Spot:
         if name not in FIELDS:
             raise ValueError(f"a spot has no {name!r}; {suggest(name, FIELDS)}")
     for name in ("board", "ranges", "pot", "stacks"):
-        given = options.get(name)
-        if given in (None, "") or (isinstance(given, list) and not any(given)):
+        option = options.get(name)
+        if option in (None, "") or (isinstance(option, list) and not any(option)):
             raise ValueError(f"the spot has no {name}")
     # Fields that are left empty have their defaults.
     filled_in = {name: value for name, value in options.items() if value != ""}

@@ -11,7 +11,6 @@ from ..analysis.comparison import seated
 from ..analysis.responses import robust_responses
 from ..evaluation.metrics import evaluate_probabilities
 from ..evaluation.player_models import check_constant_sum
-from ..formats.policies import find_policy
 from ..hands import habit_prices
 from ..model.layout import Layout
 from ..model.locks import DATA_BIASED, RESTRICTED
@@ -31,10 +30,10 @@ class Opponent:
     """Model of a player, to whom the other player responds.
 
     Args:
-        request: Mapping with ``player``, who has the model; ``model``, an entry of
-            :data:`SOURCE`; ``habits``, texts; ``locks``; and ``max_loss``, the largest risk in per
-            cent of the pot (in the unit of a game without a pot), or ``trust``, the trust in the
-            model in per cent.
+        request: Mapping with ``player``, who has the model, and ``model``, its source (one of
+            :data:`SOURCE`). The source ``habits`` needs ``habits``, a list of texts, and ``locks``
+            needs ``locks``. ``max_loss`` is the largest risk in per cent of the pot, or in the unit
+            of a game without a pot. ``trust`` is the trust in the model in per cent.
         solutions: The solutions on the page.
         has_pot: True if the game begins with a pot.
 
@@ -96,7 +95,7 @@ class Opponent:
         prices = habit_prices(self.solution, self.player, self.habits) if self.habits else []
         if prices:
             model = prices[-1].policy
-        found = robust_responses(
+        responses = robust_responses(
             game,
             None,
             1 - self.player,
@@ -107,16 +106,16 @@ class Opponent:
             max_loss=self.max_loss,
             **(options if game.layout == Layout.CHUNKS else {}),
         )
-        chosen = found.chosen
-        shown = self._against(found.policies[chosen], found.model)
-        rows = zip(*(map(float, c) for c in (found.weights, found.gain, found.risk)), strict=True)
+        chosen = responses.chosen
+        shown = self._against(responses.policies[chosen], responses.model)
+        columns = responses.weights, responses.gain, responses.risk
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         report = {
             "player": 1 - self.player,
             "model": self.source,
             "prices": [
-                {"name": "; ".join(one.habits), "solution": one.against_solution}
-                | {"best": one.against_best}
-                for one in prices
+                {"name": "; ".join(habits), "solution": against_solution, "best": against_best}
+                for habits, _, against_solution, against_best in prices
             ],
             "responses": [dict(zip(("weight", "gain", "risk"), row, strict=True)) for row in rows],
             "chosen": chosen,
@@ -126,7 +125,7 @@ class Opponent:
     def _against(self, response: Policy, model: Policy) -> Solution:
         """Return a profile of a response and the model in the form of a solution."""
         policies = [response, model] if self.player == 1 else [model, response]
-        profile = seated([find_policy(self.game, policy) for policy in policies])
+        profile = seated(policies)
         evaluation = evaluate_probabilities(self.game, profile.probabilities)
         return replace(
             self.solution,

@@ -74,7 +74,7 @@ class Running:
     """Time of the latest request for the progress."""
 
     def show(self, progress: Progress) -> None:
-        """Take over the numbers of a solve."""
+        """Store the numbers of a solve for the page."""
         self.iteration = progress.iteration
         self.trace = [[point.iteration, point.exploitability] for point in progress.trace]
         if progress.latest is not None:

@@ -101,15 +101,17 @@ def _hands_by_level(rules: CardGame, level: np.ndarray) -> dict[str, np.ndarray]
         hands = np.column_stack([hands, hands + len(rules.cards)])
     # Cards of the board are in no hand, so they need no number.
     cards, numbers = np.unique(hands, return_inverse=True)
-    of_players = [level[:, begin:end] for begin, end in pairwise(begins)]
+    levels = [level[:, begin:end] for begin, end in pairwise(begins)]
+    orders = [np.argsort(of_player, axis=1, kind="stable") for of_player in levels]
     ranks = np.arange(level.max() + 2)[:, None]
+    ends = [(of_player[:, None] < ranks).sum(axis=2) for of_player in levels]
     return {
         "cards": np.array([len(cards)]),
         "hand_begin": begins,
         "hand": numbers.reshape(hands.shape),
         "level": level,
-        "order": np.concatenate([np.argsort(one, axis=1, kind="stable") for one in of_players], 1),
-        "level_end": np.stack([(one[:, None] < ranks).sum(axis=2) for one in of_players], axis=1),
+        "order": np.concatenate(orders, axis=1),
+        "level_end": np.stack(ends, axis=1),
     }
 
 
