@@ -235,14 +235,13 @@ class Reports:
             session = self._session
             solution = self._solutions.get(board)
             with compiles_seen() as self._compiles:
-                if solution is None:
+                shown = solution
+                if shown is None:
                     game = compile_game(spot.game, **(spot.options | {"board": board}))
-                    session.finish()
-                    session.show(solve(game, iters=0, precision=session.precision))
-                else:
-                    session.finish()
-                    session.show(solution)
-                    session.solutions[0].is_new = True
+                    shown = solve(game, iters=0, precision=session.precision)
+                session.finish()
+                session.show(shown)
+            session.solutions[0].is_new = solution is not None
             if solution is None:
                 session.solve({}, ITERATIONS, self._target / 100.0 * spot.pot_value)
             self._opened += 1

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
+from .._util.argument_checks import Whole
 from .._util.compiles import Compiles, compiles_seen
 from ..algorithms import CFR_PLUS
 from ..analysis.iteration_events import iteration_events
@@ -38,6 +39,8 @@ NAMES = ("A", "B")
 LONGEST_TITLE = 40
 """Largest number of characters of a game's name that the page shows with its parameters."""
 MAX_ITERATIONS = 10_000_000
+JOINT = Whole(1, 10_000)
+"""Check of the iterations of a joint play, which cannot be stopped."""
 TIGHTER = 0.25
 """Target of a response, as a share of the first solution's exploitability: gains and risks are
 differences, which the errors of both sides blur."""
@@ -320,6 +323,8 @@ class Session:
             options |= {"target": TIGHTER * opponent.solution.exploitability or None}
             options |= {"precision": self.precision, "progress": hook}
             solution, report = opponent.respond(options)
+            if running.is_stopped:  # A solve that was stopped is not a response.
+                raise ValueError("stopped before the response was known")
             values = self._values_of(solution)
             values.response = report
             with self._lock:
@@ -338,6 +343,7 @@ class Session:
         Raises:
             ValueError: The number is out of range, or the game is in chunks.
         """
+        JOINT("iterations", iterations)
         record = CFR_PLUS(alternating=False)
         locks = self.solutions[0].solution.locks
         (point,) = regrets(self.game, record, checkpoints=[iterations], locks=locks)

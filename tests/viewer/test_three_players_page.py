@@ -85,6 +85,8 @@ def test_the_gap_of_the_joint_play(river: Solution, session: Session) -> None:
     gaps = {"average": max(point.average), "weighted": max(point.weighted)}
     assert found == {"iterations": 20, **gaps}
     assert 0 < found["weighted"] < found["average"]
+    with pytest.raises(ValueError, match="iterations must be"):
+        session.joint_play(10**9)
 
 
 def test_refusals_name_the_players(session: Session) -> None:
