@@ -464,21 +464,22 @@ class CardNodes(PublicNodes):
         left = self.others_left(node, player, own_reach)
         weight = self.remaining_weight(node, player, self._unit_reach) * self.share(node)
         amounts = amounts_of(self.betting.amounts[self.at(node)[0]])
-        if not amounts[player, FIRST:].any():  # No pot of this player is shown for.
+        if not amounts[player, FIRST:].any():  # The player wins no pot by strength.
             disjoint = self._disjoint_weight(node, player, left)
             return amounts[player, CONSTANT] * weight * disjoint
-        return weight * self.hands_on((self.cards(node),)).payoffs(player, amounts, left)
+        return weight * self._hands_on(self.cards(node)).payoffs(player, amounts, left)
 
-    def hands_on(self, boards: tuple[tuple[int, ...], ...]) -> HandsOnBoards:
-        """Return the hands of three players on whole boards; recent ones are kept."""
-        if boards not in self._on_boards:
-            if len(self._on_boards) == BOARDS_KEPT:
+    def _hands_on(self, board: tuple[int, ...]) -> HandsOnBoards:
+        """Return the hands of three players on a whole board."""
+        if (hands := self._on_boards.get(board)) is None:
+            if len(self._on_boards) >= BOARDS_KEPT:
                 self._on_boards.clear()
-            self._on_boards[boards] = HandsOnBoards(self.rules, boards)
-        return self._on_boards[boards]
+            hands = self._on_boards[board] = HandsOnBoards(self.rules, [board])
+        return hands
 
     @cached_property
-    def _on_boards(self) -> dict[tuple[tuple[int, ...], ...], HandsOnBoards]:
+    def _on_boards(self) -> dict[tuple[int, ...], HandsOnBoards]:
+        """Cache of the hands of three players on recent boards."""
         return {}
 
     def competing(self, node: int) -> list[int]:

@@ -126,20 +126,20 @@ class HandsOnBoards:
     def __init__(self, rules: CardGame, boards: Sequence[tuple[int, ...]]) -> None:
         self._sizes = [len(hands) for hands in rules.hands]
         levels = [_levels_on(rules, cards, is_shown=True) for cards in boards]
-        ones = np.ones(sum(self._sizes))
+        hands, ones = _hands_by_level(rules, np.array(levels)), np.ones(sum(self._sizes))
         part = PayoffThreeHands(
-            **_hands_by_level(rules, np.array(levels)),
+            **hands,
             weight=ones,
             # Each hand is a class, with a sequence of its own.
             class_of=np.concatenate([np.arange(size) for size in self._sizes])[None],
             own_weight=ones[None],
             board_kind=np.zeros(len(boards), dtype=np.int64),
             terminal_board=np.arange(len(boards)),
-            sequence=np.empty((PLAYERS, 0), dtype=np.int64),
-            amount=np.empty((PLAYERS, 0, BOTH + 1)),
+            # All boards add to the same sequences.
+            sequence=np.repeat(hands["hand_begin"][:-1, None], len(boards), axis=1),
+            amount=np.zeros((PLAYERS, len(boards), BOTH + 1)),
         )
-        sequence = np.repeat(part.hand_begin[:-1, None], len(boards), axis=1)
-        self._part: PayoffThreeHands = frozen_arrays(part._replace(sequence=sequence))
+        self._part: PayoffThreeHands = frozen_arrays(part)
         # The payoffs read the sequences of the players only.
         unused: dict[str, Any] = dict.fromkeys(SequenceForm._fields, np.empty(0, dtype=np.int64))
         unused |= {"hand_rank": np.zeros((1, 2), dtype=np.int64)}
