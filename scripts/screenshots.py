@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -30,7 +31,8 @@ PATIENCE = 300_000
 READY = "body[data-ready]"
 DESKTOP, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 COLOURS = 256
-"""Colours of a picture, which make its file small; rare ones, of single actions, are kept."""
+"""Colours of a picture, the most frequent ones, which make its file small; only edges of letters
+have others."""
 FOLDER = "/home/you/poker"
 """Folder of the library, which is not there: nothing is saved."""
 SPOT: dict[str, Any] = {
@@ -53,6 +55,21 @@ FLOP: dict[str, Any] = {
     "stacks": 300,
 }
 """Changes of the turn to a flop."""
+
+
+THREE: dict[str, Any] = {
+    "board": "Td9d6hQc2s",
+    "ranges": (
+        "99+,AQs+,KQs,98s,87s",
+        "JJ-77,AQs-ATs,KQs-KTs,QJs,JTs,T9s",
+        "66+,ATs+,KJs+,QJs,J9s+",
+    ),
+    "pot": 60,
+    "stacks": (100, 200, 150),
+    "bets": "60%",
+    "raises": "a",
+}
+"""A river of three players."""
 
 
 @contextmanager
@@ -82,8 +99,14 @@ def save(page: Any, name: str) -> None:
     """Save the screen as a small file."""
     page.wait_for_timeout(800)
     page.evaluate("scrollTo(0, 0)")
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    few = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    pixels = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB"), dtype=np.int64)
+    colours, where, counts = np.unique(
+        pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True
+    )
+    palette = colours[np.argsort(-counts)[:COLOURS]]
+    nearest = ((colours[:, None] - palette) ** 2).sum(axis=2).argmin(axis=1)
+    few = Image.fromarray(nearest[where].reshape(pixels.shape[:2]).astype(np.uint8), "P")
+    few.putpalette(palette.ravel().tolist())
     few.save(FIGURES / name, optimize=True)
 
 
@@ -122,6 +145,35 @@ def holdem(browser: Any) -> None:
         phone = open_page(browser, f"{url}#0&cell=KJs", PHONE, "dark")
         phone.wait_for_selector("#ranges figcaption:has-text('equity')")
         save(phone, "viewer_phone.png")
+
+
+def habits(browser: Any) -> None:
+    """A response to two habits, with prices, gains and risks."""
+    river = SPOT | {"board": "Td9d6hQc2s", "bets": "60%"}
+    solution = solve(compile_game("holdem", **river), target="0.1%", precision="float32")
+    with served(Session(solution, precision="float32")) as url:
+        page = open_page(browser, url, DESKTOP)
+        page.fill("#opponent-habits", "call +10%\nbet bluffs =0%")
+        page.fill("#iterations", "2000")
+        page.click("#respond")
+        page.wait_for_selector("#response table")
+        page.click("#shown [data-key='change']")
+        # The section is next to the grid, so that one picture has both.
+        page.evaluate(
+            "document.querySelector('aside').prepend(document.getElementById('opponent'))"
+        )
+        save(page, "viewer_habits.png")
+
+
+def three(browser: Any) -> None:
+    """A river of three players after a check."""
+    solution = solve(compile_game("holdem", **THREE), iters=300, precision="float32")
+    with served(Session(solution)) as url:
+        page = open_page(browser, url, DESKTOP)
+        page.click("#children [data-step='check']")
+        page.wait_for_selector("#line .stop.here:nth-child(2)")
+        page.wait_for_selector("#graph polyline[data-player='2']")
+        save(page, "viewer_three.png")
 
 
 def study(browser: Any) -> None:
@@ -199,6 +251,8 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
         leduc(browser)
         holdem(browser)
+        habits(browser)
+        three(browser)
         study(browser)
         form(browser)
         bluff(browser)

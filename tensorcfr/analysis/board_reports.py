@@ -28,7 +28,7 @@ from ..model.game_arguments import CALLABLE
 from ..model.public_nodes import steps_of
 from ..solvers.choose import resolve_algorithm, resolve_precision
 from ..solvers.driver import solve
-from ..solvers.solution import Status
+from ..solvers.solution import Solution, Status
 from ..solvers.solver_arguments import AUTO, PRECISION, THREADS_OR_AUTO, Named, Target, to_game_unit
 from .hand_tables import LONGEST_LINE, SolvedSpot
 from .table_files import save_rows
@@ -200,6 +200,11 @@ def actions_of(row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name in row if name not in COLUMNS + LAST_COLUMNS)
 
 
+def _solve_board(rules: Spot, **options: Any) -> Solution:
+    """Solve a spot on its board."""
+    return solve(compile_game(rules, memory_limit=options["memory_limit"]), **options)
+
+
 def solve_each(
     spot: Spot,
     boards: list[Flop],
@@ -212,10 +217,12 @@ def solve_each(
     equity: bool = True,
     table: str | Path | None,
     memory_limit: int | None = None,
+    solve_board: Callable[..., Solution] = _solve_board,
 ) -> Iterator[list[dict[str, Any]]]:
     """Solve a spot on each board, and yield the rows of a report for one board after the other.
 
-    The arguments and errors are those of :func:`solve_boards`.
+    The arguments and errors are those of :func:`solve_boards`. ``solve_board`` solves the spot of a
+    board with options of :func:`~tensorcfr.solve`.
     """
     spots = [type(spot)(**(spot.options | {"board": board.board})) for board in boards]
     record = resolve_algorithm(algorithm, spot, precision)
@@ -246,7 +253,10 @@ def solve_each(
     for board, rules in zip(boards, spots, strict=True):
         board_rows = finished.get(board.board)
         if board_rows is None:
-            solved_rows = _rows(rules, options, line, tuple(dealt), equity)
+            solution = solve_board(rules, **options)
+            if solution.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            solved_rows = _rows(solution, line, tuple(dealt), equity)
             board_rows = [{"board": board.board, **row, "spot": digest} for row in solved_rows]
             earlier_rows = next(iter(finished.values()), board_rows)
             if earlier_rows[0].keys() != board_rows[0].keys():
@@ -269,16 +279,13 @@ def solve_each(
 
 
 def _rows(
-    rules: Spot, options: dict[str, Any], line: str, dealt: tuple[str, ...], equity: bool
+    solution: Solution, line: str, dealt: tuple[str, ...], equity: bool
 ) -> Iterator[dict[str, Any]]:
-    """Solve a board, and yield the rows of the line without ``board`` and ``spot``.
+    """Yield the rows of the line in a solution, without ``board`` and ``spot``.
 
     With ``*`` in the line there is a row for each card; it holds the cards of the streets
     ``dealt``.
     """
-    solution = solve(compile_game(rules, memory_limit=options["memory_limit"]), **options)
-    if solution.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
     solve_columns = {
         "exploitability": solution.exploitability,
         "iterations": solution.iterations,

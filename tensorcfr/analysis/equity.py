@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from itertools import combinations, islice
 
 import numpy as np
 
 from ..compilers.cards.card_sums import odds_on
 from ..compilers.cards.subsets import BoardHands, all_sets, compare, signs_of, sums_of
+from ..compilers.cards.three_hand_payoffs import HandsOnBoards
+from ..payoff.three_hands import BOTH, CONSTANT, FIRST, PLAYERS
 from ..rules import CardGame
+
+TOGETHER = 128
+"""Number of boards whose hands are sorted together."""
+NEGLIGIBLE = 1e-12
+"""Weight of opponents' hands, relative to the largest, that is a rounding error."""
 
 
 def equities(
@@ -36,8 +44,8 @@ def equities(
     won, opponent_weight = (
         [np.zeros(len(hand_weights)) for hand_weights in weights] for _ in range(2)
     )
-    for runout in combinations(np.setdiff1d(rules.free, board).tolist(), dealt):
-        full_board, sides = (*board, *runout), []
+    for full_board in _boards(rules, board, dealt):
+        sides = []
         odds: list[float | np.ndarray] = [1.0, 1.0]
         for player, hands in enumerate(rules.hands):
             live = np.flatnonzero(~has_card[player][list(full_board)].any(axis=0))
@@ -56,13 +64,57 @@ def equities(
             # of all: half the sum of the first two counts ties half.
             won[player] += 0.5 * odds[player] * (of_hands[:, 0] + of_hands[:, 1])
             opponent_weight[player] += odds[player] * of_hands[:, 2]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        first, second = (
-            np.where(
-                total_weight > 1e-12 * max(total_weight.max(initial=0.0), 1e-300),
-                won_weight / total_weight,
-                np.nan,
-            )
-            for won_weight, total_weight in zip(won, opponent_weight, strict=True)
-        )
+    first, second = map(_shares, won, opponent_weight)
     return first, second
+
+
+def equities_of_three(
+    rules: CardGame,
+    board: tuple[int, ...],
+    weights: Sequence[np.ndarray],
+    dealt: int,
+    competing: Sequence[int],
+) -> tuple[np.ndarray, ...]:
+    """Compute the equity of every hand of three players against the ranges of the others.
+
+    Args:
+        rules: The game of cards.
+        board: The cards on the board.
+        weights: For each player float64 (hands,): the range; 0 for hands with a card of the board.
+        dealt: Number of cards still to be dealt.
+        competing: Players who have not folded.
+
+    Returns:
+        For each player float64 (hands,): the share of the pot from 0 to 1, a tie of several hands
+        in equal parts. NaN for players who have folded, and for hands that are impossible.
+    """
+    won, opponent_weight = (
+        [np.zeros(len(hand_weights)) for hand_weights in weights] for _ in range(2)
+    )
+    boards = _boards(rules, board, dealt)
+    pots, constant = np.zeros((2, PLAYERS, BOTH + 1))
+    constant[:, CONSTANT] = 1.0
+    for player in competing:
+        opponents = [p for p in range(PLAYERS) if p != player]
+        pots_of_two = [FIRST + k for k, p in enumerate(opponents) if p in competing]
+        pot = BOTH if len(pots_of_two) > 1 else max(pots_of_two, default=CONSTANT)
+        pots[player, pot] = 1.0
+    while some := list(islice(boards, TOGETHER)):
+        hands = HandsOnBoards(rules, some)
+        for player in competing:
+            won[player] += hands.payoffs(player, pots, weights)
+            opponent_weight[player] += hands.payoffs(player, constant, weights)
+    return tuple(map(_shares, won, opponent_weight))
+
+
+def _boards(rules: CardGame, board: tuple[int, ...], dealt: int) -> Iterator[tuple[int, ...]]:
+    """Yield all boards that may follow a board, with some more cards."""
+    for runout in combinations(np.setdiff1d(rules.free, board).tolist(), dealt):
+        yield *board, *runout
+
+
+def _shares(won: np.ndarray, opponent_weight: np.ndarray) -> np.ndarray:
+    """Return the shares of the opponents' weights that hands win; NaN where there are none."""
+    least = NEGLIGIBLE * max(opponent_weight.max(initial=0.0), 1e-300)
+    shares = np.full_like(won, np.nan)
+    return np.divide(won, opponent_weight, out=shares, where=opponent_weight > least)

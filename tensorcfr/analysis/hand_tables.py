@@ -26,7 +26,7 @@ from ..games.tournaments import Tournament
 from ..model.public_nodes import steps_of
 from ..rules import HandGroups
 from ..solvers.solution import Solution
-from .equity import equities
+from .equity import equities, equities_of_three
 from .policy_values import Exactness, Values
 from .table_files import save_rows
 
@@ -103,10 +103,11 @@ def grid_of(cards: np.ndarray, groups: Mapping[str, HandGroups] = MappingProxyTy
 
 def equities_at(
     nodes: CardNodes, node: int, own_reaches: Sequence[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the equities among the hands that are left at a public node.
+) -> tuple[np.ndarray, ...]:
+    """Compute the equities among the hands that are left at a public node, for each player.
 
-    See :func:`~tensorcfr.analysis.equity.equities`. Before the first deal of a game that pays
+    See :func:`~tensorcfr.analysis.equity.equities` and, for three players,
+    :func:`~tensorcfr.analysis.equity.equities_of_three`. Before the first deal of a game that pays
     all-ins on average, the equities are those averages.
 
     Args:
@@ -114,17 +115,20 @@ def equities_at(
         node: The public node.
         own_reaches: For each player float64 (hands,): the own reach of the node.
     """
-    remaining = (
-        nodes.remaining_weight(node, 0, own_reaches),
-        nodes.remaining_weight(node, 1, own_reaches),
-    )
+    remaining = [
+        nodes.remaining_weight(node, player, own_reaches) for player in range(len(own_reaches))
+    ]
+    board, dealt = nodes.cards(node), nodes.to_deal(node)
+    if len(remaining) > 2:
+        competing = nodes.competing(node)
+        return equities_of_three(nodes.rules, board, remaining, dealt, competing)
     if not nodes.betting.round[nodes.at(node)[0]] and (n_cards := int(nodes.betting.runs.max())):
         won, tied, _ = shares_of_runouts(nodes.rules, n_cards)
         wins, disjoint = won + tied / 2.0, nodes.dealing.apart
         with np.errstate(divide="ignore", invalid="ignore"):
             first = ((disjoint * wins) @ remaining[1]) / (disjoint @ remaining[1])
             return first, ((disjoint * (1.0 - wins)).T @ remaining[0]) / (disjoint.T @ remaining[0])
-    return equities(nodes.rules, nodes.cards(node), remaining, nodes.to_deal(node))
+    return equities(nodes.rules, board, (remaining[0], remaining[1]), dealt)
 
 
 @renamed_attributes(met="opponent_weight")
@@ -444,7 +448,8 @@ class SolvedSpot:
             player's remaining range; NaN if no hand of the other player gets there.
         """
         node = self.nodes.find_line(line)
-        return equities_at(self.nodes, node, self._values.own_reaches(node))
+        first, second = equities_at(self.nodes, node, self._values.own_reaches(node))
+        return first, second
 
     @checked()
     def exactness(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> Exactness:

@@ -189,7 +189,7 @@ class CardHandNodes(HandNodes):
         if not (groups := self._groups_on(0, nodes.cards(node))):
             return {}
         rows, columns = list(groups.values())[1:3]
-        free_hands = [np.flatnonzero(nodes.free(node, seat)) for seat in range(2)]
+        free_hands = [np.flatnonzero(nodes.free(node, seat)) for seat in range(len(joint))]
         cells = [
             self._sums(node, seat, own_reaches, joint, h, {})["cell"]
             for seat, h in enumerate(free_hands)
@@ -305,7 +305,7 @@ class CardHandNodes(HandNodes):
     def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
         """Return an extra of a node.
 
-        ``"equity"`` and ``"values"`` have the equities and the expected values of all hands of both
+        ``"equity"`` and ``"values"`` have the equities and the expected values of all hands of all
         players at a node, and their means. ``"runouts"`` has, for each next card at a chance node,
         the mean equities and the frequency of each next action.
         """
@@ -317,21 +317,26 @@ class CardHandNodes(HandNodes):
         with self._lock:
             own_reaches, joint = self._reaches(node, of)
         if self._count_boards(node) > self._max_boards:
-            return {"hands": None, "means": [None, None], "boards": self._count_boards(node)}
+            return self._unknown | {"boards": self._count_boards(node)}
         equities = equities_at(self.nodes, node, own_reaches)
         return self._of_hands(node, own_reaches, joint, equities)
 
     def _values(self, node: int, of: SolutionValues) -> dict[str, Any]:
         if (values := of.get()) is None or not self._reads_few(node):
-            return {"hands": None, "means": [None, None]}
+            return self._unknown
         with self._lock:
             own_reaches, joint = self._reaches(node, of)
             return self._of_hands(node, own_reaches, joint, values.of_players(node))
 
+    @property
+    def _unknown(self) -> dict[str, Any]:
+        """Extra with a number of all hands that is not known."""
+        return {"hands": None, "means": [None] * self.game.n_players}
+
     def _reads_few(self, node: int) -> bool:
-        """Return whether the values of both players need at most :data:`MAX_READ` nodes."""
+        """Return whether the values of all players need at most :data:`MAX_READ` nodes."""
         nodes, count = self.nodes, 0
-        for player in range(2):
+        for player in range(self.game.n_players):
             pending = [node]
             while pending:
                 below = pending.pop()
@@ -352,7 +357,7 @@ class CardHandNodes(HandNodes):
         joint: list[np.ndarray],
         numbers: Sequence[np.ndarray],
     ) -> dict[str, Any]:
-        """Return a number of all hands of both players, by hand and by group, and its means.
+        """Return a number of all hands of all players, by hand and by group, and its means.
 
         Args:
             node: The public node.
@@ -403,7 +408,8 @@ class CardHandNodes(HandNodes):
             with self._lock:
                 own_reaches, joint = self._reaches(step.node, of)
                 total = float(joint[0].sum())
-                card: dict[str, Any] = {"id": step.node, "p": None, "equity": [None, None]}
+                card: dict[str, Any] = {"id": step.node, "p": None}
+                card["equity"] = [None] * self.game.n_players
                 if self.nodes.decides(step.node) and total > 0:
                     layout = self.nodes.layout(step.node)
                     action_reaches = self._action_reaches(step.node, joint[layout.player], of)
@@ -417,13 +423,12 @@ class CardHandNodes(HandNodes):
 
 
 def _means(numbers: Sequence[np.ndarray], joint: list[np.ndarray]) -> list[float | None]:
-    """Return the mean of a number over each player's range; None for an empty range."""
-    means = []
+    """Return the mean of a number over each player's range; None for an empty range, and for a
+    player who has no such number."""
+    means: list[float | None] = []
     for number, reach in zip(numbers, joint, strict=True):
         is_held = reach > 0
-        means.append(
-            float(number[is_held] @ reach[is_held] / reach[is_held].sum())
-            if is_held.any()
-            else None
-        )
+        total = float(number[is_held] @ reach[is_held])
+        is_known = is_held.any() and not np.isnan(total)
+        means.append(total / float(reach[is_held].sum()) if is_known else None)
     return means

@@ -13,7 +13,7 @@ from ..games import GAMES, make_spot
 from ..games.holdem import Holdem
 from ..games.poker.betting import ALL_IN, STREETS, TO_DEAL
 from ..games.poker.sizes import read_sizes
-from ..games.poker.spot import PLAYERS, Spot
+from ..games.poker.spot import PLAYERS, THREE_PLAYERS, Spot
 from ..games.tournaments import read_amounts
 
 FIELDS = ("game", *(name for name in GAMES[Holdem.game].accepted if name != "utility"))
@@ -28,6 +28,10 @@ SHARES = ("rake", "add_allin", "force_allin", "merging")
 LISTS = ("folded", "add", "remove")
 """Options that are several texts; the form has one on each line."""
 SIZES = ("bets", "raises")
+SEATS = {len(names): names for names in (PLAYERS, THREE_PLAYERS)}
+"""Names of the players in a spot, by their number."""
+RANGES = {2: ("oop", "ip"), 3: ("oop", "middle", "ip")}
+"""Fields of the players' ranges, by the number of players; a third player sits in the middle."""
 LEAST_CHIP = Decimal("1e-6")
 _CHIPS = re.compile(r"(?<![\d.])(\d+\.\d+)c")
 _AMOUNT = re.compile(r"(?:bet|raise)(\d+\.\d+)")
@@ -49,7 +53,8 @@ def spot_of(options: Any) -> Spot:
         if name not in FIELDS:
             raise ValueError(f"a spot has no {name!r}; {suggest(name, FIELDS)}")
     for name in ("board", "ranges", "pot", "stacks"):
-        if options.get(name) in (None, "", ["", ""]):
+        option = options.get(name)
+        if option in (None, "") or (isinstance(option, list) and not any(option)):
             raise ValueError(f"the spot has no {name}")
     # Fields that are left empty have their defaults.
     filled_in = {name: value for name, value in options.items() if value != ""}
@@ -107,17 +112,14 @@ def _texts(sizes: Any) -> list[str]:
 
 
 def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields of the form for options of a spot; options that are missing have none.
-
-    Raises:
-        ValueError: The spot has three players.
-    """
+    """Return the fields of the form for options of a spot; options that are missing have none."""
     fields = {"game": str(options.get("game", Holdem.game))}
-    if len(ranges := options.get("ranges", ())) > len(PLAYERS):
-        raise ValueError("the form has two players, and this spot three")
+    ranges = options.get("ranges", ())
+    n_players = len(ranges) or len(PLAYERS)
     if ranges:  # A whole spot, in which sizes that are not given are none.
         options = {"bets": "", "raises": "", **options}
-    fields |= dict(zip(PLAYERS, map(str, ranges), strict=False))
+        fields["players"] = str(n_players)
+        fields |= dict(zip(RANGES[n_players], map(str, ranges), strict=True))
     for name in ("board", "dead", "pot", "chip", "big_blind", "rake_cap"):
         if options.get(name) is not None:
             fields[name] = _plain(options[name])
@@ -134,19 +136,25 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
             fields[name] = "\n".join([lines] if isinstance(lines, str) else lines)
     for name in SIZES:
         for street in STREETS:
-            texts = [_sizes_for(options.get(name), street, player) for player in PLAYERS]
-            if texts[0] is not None:
-                fields[f"{name}.{street}"] = texts[0]
-                fields[f"{name}.{street}.ip"] = texts[1] or ""
-    pairs = [(name, f"{name}.ip") for name in fields if f"{name}.ip" in fields]
-    fields["split"] = (
-        "yes" if any(fields[of_oop] != fields[of_ip] for of_oop, of_ip in pairs) else ""
-    )
+            texts = [_sizes_for(options.get(name), street, seat) for seat in SEATS[n_players]]
+            if texts[0] is None:
+                continue
+            fields_of_street = zip(RANGES[n_players], texts, strict=True)
+            named = {field: text or "" for field, text in fields_of_street}
+            fields["split"] = "yes" if len({*named.values()}) > 1 else fields.get("split", "")
+            for field, text in named.items():
+                fields[f"{name}.{street}" + _end_of(field)] = text
+    fields.setdefault("split", "")
     for street in STREETS[1:]:
         donk = _sizes_for(options.get("donk"), street, PLAYERS[0])
         if donk is not None:
             fields[f"donk.{street}"] = donk or "-"
     return fields
+
+
+def _end_of(field: str) -> str:
+    """Return the end of the names of the fields for the sizes of a player."""
+    return "" if field == PLAYERS[0] else f".{field}"
 
 
 def _plain(number: Any) -> str:

@@ -49,6 +49,7 @@ PROGRAMS = (
     "curve.js",
     "graph.js",
     "locks.js",
+    "respond.js",
     "worth.js",
     "node.js",
     "form.js",

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from .._util.argument_checks import Number, brief
 from .._util.compiles import Compiles, compiles_seen
+from .._util.memory_budget import free_memory
 from ..analysis.action_colours import action_colours
 from ..analysis.board_reports import actions_of, solve_each, weighted_boards
 from ..compilers import compile_game
@@ -23,7 +24,7 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from .busy import BusyError
 from .card_nodes import CardHandNodes
-from .shown_nodes import Nodes
+from .shown_nodes import Nodes, SolutionValues
 
 TARGET = 0.5
 """Default target of a solve, in per cent of the pot."""
@@ -31,6 +32,8 @@ EXPLOITABILITY = Number(above=0, finite=True)
 """Check of a target."""
 ITERATIONS = 100_000
 """Largest number of iterations of a board that is opened; the target ends it earlier."""
+SPARE = 4
+"""Free memory, in sizes of a solution, that solutions kept for opening leave to the next solve."""
 
 
 class Solving(Protocol):
@@ -38,6 +41,7 @@ class Solving(Protocol):
 
     game: CompiledGame
     nodes: Nodes
+    solutions: list[SolutionValues]
     precision: str | None
     threads: int | str
     folder: Path | None
@@ -56,7 +60,8 @@ class Reports:
     """Report of a line on many boards, for the spot that a session shows.
 
     Rows are added board by board, and saved in a table in the user's folder, if there is one: the
-    same report goes on from its finished boards.
+    same report goes on from its finished boards. Solutions are kept for opening while there is
+    memory for them, the latest ones.
 
     Args:
         session: The session.
@@ -70,6 +75,8 @@ class Reports:
         self._chips: dict[str, Any] | None = None
         self._table: Path | None = None
         self._rows: list[dict[str, Any]] = []
+        self._solutions: dict[str, Solution] = {}
+        self._number = 0
         self._boards: list[Flop] = []
         self._done = 0
         self._began = 0.0
@@ -108,12 +115,14 @@ class Reports:
             self._chips = shown.at_table(node)["chips"]
             self._table = self._path(rules, line, percent)
             self._rows, self._done, self._error, self._is_stopped = [], 0, None, False
+            self._solutions, self._number = {}, self._number + 1
             self._began = time.monotonic()
             self._thread = Thread(target=self._work, args=(rules,), daemon=True)
             self._thread.start()
 
     def open(self, board: Any) -> None:
-        """Build the spot of the report on a board, show it in the session, and solve it there.
+        """Show the spot of the report on a board in the session; solve it there unless its solution
+        is kept.
 
         Raises:
             BusyError: A report is being made.
@@ -131,10 +140,15 @@ class Reports:
         """Stop the report after the board that is being solved."""
         self._is_stopped = True
 
-    def status(self) -> dict[str, Any]:
-        """Return the rows so far, and the progress."""
+    def status(self, number: int = 0, known: int = 0) -> dict[str, Any]:
+        """Return the rows so far, and the progress.
+
+        Args:
+            number: Number of the report whose first ``known`` rows are left out.
+            known: Number of these rows.
+        """
         running = self._thread is not None and self._thread.is_alive()
-        rows = self._rows
+        rows, first = self._rows, known if number == self._number else 0
         actions = actions_of(rows[0]) if rows else ()
         return {
             "spot": None if self._spot is None else self._spot.name.split()[0],
@@ -146,7 +160,10 @@ class Reports:
             "chips": self._chips,
             "actions": actions,
             "colours": action_colours(actions),
-            "rows": [row | texture(row["board"]) for row in rows],
+            "number": self._number,
+            "first": first,
+            "rows": [row | texture(row["board"]) for row in rows[first:]],
+            "kept": list(self._solutions),
             "done": self._done,
             "boards": len(self._boards),
             "seconds": time.monotonic() - self._began if running else 0.0,
@@ -166,6 +183,9 @@ class Reports:
         nodes = self._session.nodes
         if not isinstance(nodes, CardHandNodes) or not isinstance(nodes.rules, Spot):
             raise ValueError(f"{self._session.game.name} is not a spot, so it has no report")
+        if (n_players := nodes.rules.n_players) > 2:
+            name = self._session.game.name
+            raise ValueError(f"{name} has {n_players} players: a report needs two")
         return nodes
 
     def _path(self, rules: Spot, line: str, percent: float) -> Path | None:
@@ -190,6 +210,7 @@ class Reports:
                     precision=self._session.precision,
                     threads=self._session.threads,
                     table=self._table,
+                    solve_board=self._solve_board,
                 ):
                     self._rows = [*self._rows, *rows]
                     self._done += 1
@@ -198,15 +219,31 @@ class Reports:
         except Exception as error:
             self._error = str(error) or type(error).__name__
 
+    def _solve_board(self, rules: Spot, **options: Any) -> Solution:
+        """Solve the spot of a board, and keep the solution while there is memory."""
+        # By name, so that files of the solution can compile it.
+        game = compile_game(rules.game, **rules.options)
+        solution = solve(game, **options)
+        size = game.nbytes + sum(array.nbytes for array in solution.state or ())
+        self._solutions["".join(str(rules.cards[card]) for card in rules.board)] = solution
+        while self._solutions and free_memory() < SPARE * size:
+            del self._solutions[next(iter(self._solutions))]
+        return solution
+
     def _open(self, spot: Spot, board: str) -> None:
         try:
             session = self._session
+            solution = self._solutions.get(board)
             with compiles_seen() as self._compiles:
-                # By name, so that files of its solutions can compile it.
-                game = compile_game(spot.game, **(spot.options | {"board": board}))
+                shown = solution
+                if shown is None:
+                    game = compile_game(spot.game, **(spot.options | {"board": board}))
+                    shown = solve(game, iters=0, precision=session.precision)
                 session.finish()
-                session.show(solve(game, iters=0, precision=session.precision))
-            session.solve({}, ITERATIONS, self._target / 100.0 * spot.pot_value)
+                session.show(shown)
+            session.solutions[0].is_new = solution is not None
+            if solution is None:
+                session.solve({}, ITERATIONS, self._target / 100.0 * spot.pot_value)
             self._opened += 1
         except Exception as error:
             self._error = str(error) or type(error).__name__

@@ -102,6 +102,11 @@ def _solve(session: Session, body: Any) -> Any:
     return session.status()
 
 
+def _respond(session: Session, body: Any) -> Any:
+    session.respond(_checked_object(body), body.get("iterations"))
+    return session.status()
+
+
 def _stop(session: Session, body: Any) -> Any:
     session.stop()
     return session.status()
@@ -173,6 +178,11 @@ ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "/api/search": ("GET", lambda session, request: session.nodes.search(request["q"])),
     "/api/status": ("GET", lambda session, request: session.status()),
     "/api/solve": ("POST", _solve),
+    "/api/respond": ("POST", _respond),
+    "/api/joint": (
+        "GET",
+        lambda session, request: session.joint_play(whole_number(request["iterations"])),
+    ),
     "/api/stop": ("POST", _stop),
     "/api/train": ("GET", lambda session, request: session.trainer.state()),
     "/api/train/deal": (
@@ -185,7 +195,12 @@ ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
         "POST",
         lambda session, request: session.trainer.act(_checked_object(request).get("action")),
     ),
-    "/api/report": ("GET", lambda session, request: session.reports.status()),
+    "/api/report": (
+        "GET",
+        lambda session, request: session.reports.status(
+            *(whole_number(request.get(name, "0")) for name in ("number", "known"))
+        ),
+    ),
     "/api/report/begin": ("POST", _begin_report),
     "/api/report/open": ("POST", _open_board),
     "/api/report/stop": ("POST", _stop_report),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
+from .._util.argument_checks import Whole
 from .._util.compiles import Compiles, compiles_seen
+from ..algorithms import CFR_PLUS
 from ..analysis.iteration_events import iteration_events
 from ..analysis.other_utilities import restate
+from ..analysis.regret_bounds import regrets
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..games.poker.spot import Spot
 from ..games.tournaments import POT
@@ -24,6 +28,7 @@ from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
 from .busy import BusyError
 from .card_nodes import CardHandNodes
+from .opponents import Opponent
 from .reports import EXPLOITABILITY, Reports
 from .rounding import rounded
 from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
@@ -34,14 +39,19 @@ NAMES = ("A", "B")
 LONGEST_TITLE = 40
 """Largest number of characters of a game's name that the page shows with its parameters."""
 MAX_ITERATIONS = 10_000_000
+JOINT = Whole(1, 10_000)
+"""Check of the iterations of a joint play, which cannot be stopped."""
+TIGHTER = 0.25
+"""Target of a response, as a share of the first solution's exploitability: gains and risks are
+differences, which the errors of both sides blur."""
 WATCHED_SECONDS = 5.0
 """Seconds after a request for the progress in which solutions so far are made for the page."""
 
 
 def nodes_of(game: CompiledGame) -> Nodes:
     """Return the nodes of a game: public nodes, or infosets if there is no public tree."""
-    if game.is_of_cards:
-        return CardHandNodes(game, CardNodes.of(game))
+    if isinstance(game.nodes, CardNodes):
+        return CardHandNodes(game, game.nodes)
     if game.nodes is not None:
         return HandNodes(game, game.nodes)
     return InfosetNodes(require_flat(game, "a list of infosets"))
@@ -53,6 +63,8 @@ class Running:
 
     iterations: int
     """Number of requested iterations."""
+    work: str = ""
+    """Name of the work if it is not a single solve."""
     iteration: int = 0
     exploitability: float | None = None
     trace: list[list[float]] = field(default_factory=list)
@@ -63,6 +75,13 @@ class Running:
     is_over: bool = False
     last_request: float = field(default_factory=time.monotonic)
     """Time of the latest request for the progress."""
+
+    def show(self, progress: Progress) -> None:
+        """Store the numbers of a solve for the page."""
+        self.iteration = progress.iteration
+        self.trace = [[point.iteration, point.exploitability] for point in progress.trace]
+        if progress.latest is not None:
+            self.exploitability = progress.latest.exploitability
 
     @property
     def is_watched(self) -> bool:
@@ -96,6 +115,10 @@ class Session:
         self.folder: Path | None = None
         """Folder of the user's data; None if nothing is saved."""
         self.running: Running | None = None
+        self.planned: int | None = None
+        """Number of iterations that the page proposes for a first solve; None for its default."""
+        self.target: float | None = None
+        """Target of a first solve."""
         self.so_far: SolutionValues | None = None
         """Solution of a running solve, which is among the solutions; None if there is none."""
         self.trainer, self.reports = Trainer(self), Reports(self)
@@ -123,6 +146,12 @@ class Session:
     def is_spot(self) -> bool:
         """True if the game begins with a pot."""
         return isinstance(self.rules, Spot)
+
+    @property
+    def _is_solved(self) -> bool:
+        """True if the first solution has iterations or is exact."""
+        first = self.solutions[0].solution
+        return bool(first.iterations or first.algorithm.is_exact)
 
     @property
     def is_running(self) -> bool:
@@ -179,11 +208,12 @@ class Session:
                 | {
                     "gains": self.nodes.gains(values, patience),
                     "solved_for": values.solved_for,
+                    "response": values.response,
                     "so_far": values is self.so_far,
                 }
                 for values in self.solutions
             ],
-            "iterations": max(100, first.iterations),
+            "iterations": max(100, first.iterations or self.planned or 0),
         }
 
     def node(self, number: int, solution: int, patience: float | None = None) -> dict[str, Any]:
@@ -245,7 +275,8 @@ class Session:
         Args:
             locks: Probabilities by infoset and action.
             iterations: Number of iterations.
-            target: Exploitability at which the solve ends earlier.
+            target: Exploitability at which the solve ends earlier; by default :attr:`target` in a
+                first solve.
             for_chips: True to solve a hand of a tournament for chips.
 
         Raises:
@@ -255,22 +286,98 @@ class Session:
             ValueError: A lock does not fit the game, or the iterations or the target are out of
                 range.
         """
+        if target is not None:
+            target = EXPLOITABILITY("target", target)
+        elif not self._is_solved:
+            target = self.target
+        game = self.nodes.chip_game() if for_chips else self.game
+        checked = Locks(game, locks)
+        self._start(iterations, lambda running: self._solve(game, checked, target, running))
+
+    def respond(self, request: Mapping[str, Any], iterations: Any) -> None:
+        """Start to compute a response to a model of a player, which becomes the second solution.
+
+        Args:
+            request: The arguments of :class:`~tensorcfr.viewer.opponents.Opponent`.
+            iterations: Largest number of iterations of each solve. It ends earlier at a fraction of
+                the exploitability of the first solution, :data:`TIGHTER`.
+
+        Raises:
+            BusyError: A solve is running.
+            TypeError: A value has a wrong type.
+            ValueError: The request does not fit the game or its solutions.
+        """
+        solutions = [values.solution for values in self.solutions]
+        opponent = Opponent(request, solutions, has_pot=self.is_spot)
+
+        def work(running: Running) -> None:
+            def hook(progress: Progress) -> bool:
+                begins = progress.iteration < running.iteration
+                number[0] += begins
+                running.work = f"response {number[0]}"
+                running.show(progress)
+                return running.is_stopped
+
+            number, running.work = [1], "prices"
+            options: dict[str, Any] = {"iters": running.iterations, "threads": self.threads}
+            options |= {"target": TIGHTER * opponent.solution.exploitability or None}
+            options |= {"precision": self.precision, "progress": hook}
+            solution, report = opponent.respond(options)
+            if running.is_stopped:  # A solve that was stopped is not a response.
+                raise ValueError("stopped before the response was known")
+            values = self._values_of(solution)
+            values.response = report
+            with self._lock:
+                self.solutions[1:] = [values]
+                self.version += 1
+
+        self._start(iterations, work)
+
+    def joint_play(self, iterations: Any) -> dict[str, Any]:
+        """Return how far the joint play of CFR+ is from a coarse correlated equilibrium.
+
+        Args:
+            iterations: Number of iterations, with simultaneous updates and the locks of the first
+                solution.
+
+        Raises:
+            ValueError: The number is out of range, or the game is in chunks.
+        """
+        JOINT("iterations", iterations)
+        record = CFR_PLUS(alternating=False)
+        locks = self.solutions[0].solution.locks
+        (point,) = regrets(self.game, record, checkpoints=[iterations], locks=locks)
+        gaps = {"average": max(point.average), "weighted": max(point.weighted)}
+        return {"iterations": iterations, **gaps}
+
+    def _start(self, iterations: Any, work: Callable[[Running], None]) -> None:
+        """Start work in the background.
+
+        Raises:
+            BusyError: A solve is running.
+            ValueError: The number of iterations is out of range.
+        """
         if type(iterations) is not int or not 1 <= iterations <= MAX_ITERATIONS:
             raise ValueError(
                 f"iterations must be a whole number from 1 to {MAX_ITERATIONS:,}, not "
                 f"{iterations!r}"
             )
-        if target is not None:
-            target = EXPLOITABILITY("target", target)
-        game = self.nodes.chip_game() if for_chips else self.game
-        checked = Locks(game, locks)
+
+        def run() -> None:
+            try:
+                with compiles_seen() as running.compiles:
+                    work(running)
+            except Exception as error:
+                running.error = str(error) or type(error).__name__
+            finally:
+                running.is_over = True
+
         with self._lock:
             if self.is_running:
                 raise BusyError("a solve is running already")
-            self.running = Running(iterations)
-        arguments = game, checked, target, self.running
-        self._thread = Thread(target=self._solve, args=arguments, daemon=True)
-        self._thread.start()
+            running = self.running = Running(iterations)
+            self._thread = Thread(target=run, daemon=True)
+            self._thread.start()
 
     def stop(self) -> None:
         """Stop the running solve and keep its solution."""
@@ -287,10 +394,7 @@ class Session:
         self, game: CompiledGame, locks: Locks, target: float | None, running: Running
     ) -> None:
         def hook(progress: Progress) -> bool:
-            running.iteration = progress.iteration
-            running.trace = [[p.iteration, p.exploitability] for p in progress.trace]
-            if progress.latest is not None:
-                running.exploitability = progress.latest.exploitability
+            running.show(progress)
             # Its values would never be known if a snapshot came before those of the last one.
             if running.is_watched and not shown[0].is_computing:
                 with suppress(MemoryError):
@@ -309,19 +413,13 @@ class Session:
 
         first = self.solutions[0].solution
         # Replace a first solution without iterations: it is only a placeholder.
-        index = int(bool(first.iterations or first.algorithm.is_exact or game is not self.game))
+        index = int(self._is_solved or game is not self.game)
         snapshots, shown = Snapshots(locks), [self.solutions[-1]]
         record = first.algorithm if first.algorithm.passes_whole_game else None
         options: dict[str, Any] = {"target": target, "precision": self.precision}
-        try:
-            with compiles_seen() as running.compiles:
-                options |= {"iters": running.iterations, "locks": locks, "progress": hook}
-                solution = solve(game, record, threads=self.threads, **options)
-            show(solution, is_last=True).is_new = True
-        except Exception as error:
-            running.error = str(error) or type(error).__name__
-        finally:
-            running.is_over = True
+        options |= {"iters": running.iterations, "locks": locks, "progress": hook}
+        solution = solve(game, record, threads=self.threads, **options)
+        show(solution, is_last=True).is_new = True
 
     def status(self) -> dict[str, Any]:
         """Return the progress of the solve; the version increases with each finished solve."""
@@ -329,7 +427,7 @@ class Session:
         report: dict[str, Any] = {"version": self.version, "running": None, "error": None}
         if running is not None and not running.is_over:
             running.last_request = time.monotonic()
-            shown = ("iteration", "iterations", "exploitability", "trace")
+            shown = ("work", "iteration", "iterations", "exploitability", "trace")
             report["running"] = {name: getattr(running, name) for name in shown}
             # Kernels are compiled after the first iteration, too: the evaluation needs others.
             report["running"]["compiles"] = running.compiles.shown

@@ -1,6 +1,6 @@
 """Nodes of a solution as the viewer shows them, each computed on request.
 
-Games with private hands are shown by public node: every hand, and the ranges of both players. Other
+Games with private hands are shown by public node: every hand, and the ranges of all players. Other
 games are shown by infoset, each below the player's previous infoset and action.
 """
 
@@ -57,6 +57,8 @@ class SolutionValues:
         self.chips: Values | None = None
         """Values in chips of a hand of a tournament, once they are known."""
         self.error: str | None = None
+        self.response: dict[str, Any] | None = None
+        """Report of a response to a model of a player; None for a solution."""
         self.is_new = False
         """True if the solution was solved for the page and has not been saved."""
         self._values: Values | None = None
@@ -658,6 +660,7 @@ def describe(solution: Solution) -> dict[str, Any]:
         "values": list(solution.value),
         "exploitability": solution.exploitability,
         "meaning": meaning_of_exploitability(solution.game),
+        "guarantee": solution.guarantee,
         "trace": [[point.iteration, point.exploitability] for point in solution.trace],
         # JavaScript puts names of digits before all others, and later locks take precedence.
         "locks": {

@@ -32,7 +32,7 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from .busy import BusyError
 from .card_nodes import tournament_facts
-from .form_fields import fields_of, spot_of, tree_at
+from .form_fields import SEATS, fields_of, spot_of, tree_at
 from .library import Library
 from .reports import EXPLOITABILITY, TARGET
 from .session import Session
@@ -82,6 +82,7 @@ class SpotForm:
             "title": "tensorcfr",
             "target": TARGET,
             "spots": list(SPOTS),
+            "seats": SEATS,
             "games": list(SMALL),
             "precisions": list(CHUNK_BYTES),
             "cores": available_cores(),
@@ -142,7 +143,7 @@ class SpotForm:
 
         Raises:
             TypeError: The text or the name is not a text.
-            ValueError: The text has no known format, or the spot has three players.
+            ValueError: The text has no known format.
         """
         if not isinstance(text, str) or not isinstance(name, str):
             raise TypeError("a spot must be a text")
@@ -158,7 +159,8 @@ class SpotForm:
         Args:
             request: Mapping with ``spot``, the options of a spot, or ``game``, a name. It has
                 ``iterations``, and may have ``target``, in per cent of the pot or in the game's own
-                unit, ``precision`` and ``threads``. The ``fields`` of the form are remembered.
+                unit, ``precision`` and ``threads``. With ``build_only`` the user solves it later,
+                for example with locks. The ``fields`` of the form are remembered.
 
         Raises:
             BusyError: A game is being built.
@@ -189,7 +191,8 @@ class SpotForm:
             with suppress(OSError, ValueError):  # A folder that is full must not stop a solve.
                 self.library.remember(fields)
         arguments = source, request.get("iterations"), target, precision, threads
-        self._start("building the game", self._build, *arguments)
+        build_only = request.get("build_only") is True
+        self._start("building the game", self._build, *arguments, not build_only)
 
     def _start(
         self,
@@ -227,7 +230,13 @@ class SpotForm:
             self._thread.start()
 
     def _build(
-        self, source: Any, iterations: Any, target: Any, precision: str, threads: int | str
+        self,
+        source: Any,
+        iterations: Any,
+        target: float | None,
+        precision: str,
+        threads: int | str,
+        and_solve: bool,
     ) -> tuple[Session, Mapping[str, Any]]:
         options: dict[str, Any] = {}
         if isinstance(source, Spot):  # By name, so that files of its solutions can compile it.
@@ -236,7 +245,9 @@ class SpotForm:
         cards = precision if game.is_of_cards else None
         first = solve(game, iters=0, precision=cards)
         session = Session(first, precision=cards, threads=threads)
-        if not self._is_cancelled:
+        session.planned = iterations if type(iterations) is int else None
+        session.target = target
+        if and_solve and not self._is_cancelled:
             session.solve({}, iterations, target)
         return session, {}
 
@@ -321,6 +332,10 @@ class SpotForm:
         if session.is_running:
             raise BusyError("the solve is running: stop it, or save when it has ended")
         values = session.solutions[number]
+        if values.response is not None:
+            raise ValueError(
+                "a response is not a solution: the command 'tensorcfr respond --output' writes it"
+            )
         saved = values.solution.save(path, force=True)
         values.is_new = False
         return saved
@@ -367,7 +382,7 @@ class SpotForm:
     def fields(self) -> dict[str, Any]:
         """Return the fields of the form for the spot on the page; none for other games."""
         rules = None if self.session is None else self.session.rules
-        if not isinstance(rules, Spot) or rules.n_players > 2:
+        if not isinstance(rules, Spot):
             return {"fields": None}
         return {"fields": fields_of({"game": rules.game} | rules.options)}
 
@@ -398,7 +413,8 @@ class SpotForm:
         self.session.finish()
         if self.library is None or not any(values.is_new for values in self.session.solutions):
             return []
-        solutions = [values.solution for values in self.session.solutions]
+        shown = self.session.solutions
+        solutions = [values.solution for values in shown if values.response is None]
         return self.library.keep_solutions(solutions, self.view)
 
 

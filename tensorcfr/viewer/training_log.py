@@ -42,6 +42,8 @@ class TrainingLog:
         self.problem: str | None = None
         """Reason for which plays are not saved, or lines of the file are not counted."""
         self._plays: list[dict[str, Any]] = []
+        self._statistics: dict[str, dict[str, Any]] = {}
+        """Results of :meth:`statistics` since the last play, by digest."""
         if self.path is None:
             self.problem = "not saved: this viewer has no folder to save in"
         else:
@@ -69,6 +71,7 @@ class TrainingLog:
         """Add a play of this session, and append it to the file."""
         stamped = {"session": self.session, "when": datetime.now().isoformat(timespec="seconds")}
         self._plays.append(stamped | play)
+        self._statistics.clear()
         if self.path is None:
             return
         try:
@@ -89,6 +92,12 @@ class TrainingLog:
         Args:
             digest: Digest of the game.
         """
+        if digest not in self._statistics:
+            self._statistics[digest] = self._compute(digest)
+        return self._statistics[digest] | {"problem": self.problem}
+
+    def _compute(self, digest: str) -> dict[str, Any]:
+        """Compute :meth:`statistics` from all plays."""
         of_game = [play for play in self._plays if play["digest"] == digest]
         session = [play for play in self._plays if play["session"] == self.session]
         decisions = [decision for play in of_game for decision in play["decisions"]]
@@ -99,7 +108,6 @@ class TrainingLog:
         worst = sorted(decisions, key=lambda decision: -decision["cost"])[:WORST]
         return {
             "file": None if self.path is None else str(self.path),
-            "problem": self.problem,
             "sums": {
                 "this session": _sums(session),
                 "this game": _sums(of_game),

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import RandomCards
+from support.card_games import RandomCards, ThreeRandom
+from support.triples import equities_by_triples
 from tensorcfr.analysis import equity as module
-from tensorcfr.analysis.equity import equities
+from tensorcfr.analysis.equity import equities, equities_of_three
 from tensorcfr.games.holdem import CARDS
 from tensorcfr.games.poker.strength import CATEGORIES, CATEGORY_SHIFT, strengths
 from tensorcfr.rules import CardGame
@@ -63,6 +64,22 @@ def test_equities_are_those_of_all_pairs(
     found = equities(rules, rules.board, (one, other), dealt)
     for own, expected in zip(found, counted(rules, rules.board, (one, other), dealt), strict=True):
         np.testing.assert_allclose(own, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("competing", [[0, 1, 2], [0, 2], [1]])
+@pytest.mark.parametrize(("width", "dealt"), [(1, 0), (1, 2), (2, 1)])
+def test_equities_of_three_are_those_of_all_triples(
+    width: int, dealt: int, competing: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "TOGETHER", 2)
+    rules = ThreeRandom(width, cards=8, width=width, rounds=2, public=1, suits=2)
+    rng = np.random.default_rng(1)
+    weights = [own * (rng.random(len(own)) < 0.7) for own in rules.weights]
+    found = equities_of_three(rules, rules.board, weights, dealt, competing)
+    expected = equities_by_triples(rules, rules.board, weights, dealt, competing)
+    for own, twin in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, twin, rtol=0, atol=1e-12)
 
 
 DECKS = {

@@ -11,6 +11,7 @@ import pytest
 from support.card_games import LimitOfThree, ThreeRandom, kuhn_of_three, leduc_of_three
 from support.layouts import same_strategies
 from support.tiers import tiered
+from support.triples import paid, sums_over_triples
 from support.variants import VARIANTS
 from tensorcfr import (
     Fold,
@@ -26,6 +27,7 @@ from tensorcfr import (
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.games.tournaments import tournament
+from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.same_numbers import have_same_numbers
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -79,6 +81,36 @@ def test_a_game_of_three_players_equals_the_flat_game(shape: str) -> None:
         if compared == 2:
             return
     pytest.fail("too few games")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("shape", ["one card, suits", "two cards, river", "two cards, turn"])
+def test_payoffs_of_single_terminals_are_sums_over_triples(shape: str) -> None:
+    """Payoffs of the folds and showdowns of random games, with random reaches.
+
+    Two folds and up to six showdowns of each game, on the first and last boards.
+    """
+    rules = ThreeRandom(3, **SHAPES[shape])
+    nodes, rng = compile_game(rules).nodes, np.random.default_rng(5)
+    below, ends = [0], []
+    for node in below:
+        below += [step.node for step in nodes.children(node)]
+        if nodes.player(node) == TERMINAL:
+            ends.append(node)
+    is_shown = [isinstance(rules.node(nodes.state(node)), SidePots) for node in ends]
+    shown = [node for node, pots in zip(ends, is_shown, strict=True) if pots]
+    folds = [node for node, pots in zip(ends, is_shown, strict=True) if not pots]
+    assert shown
+    for node in folds[:2] + shown[:3] + shown[-3:]:
+        reaches = [rng.random(len(hands)) for hands in rules.hands]
+        weights = [w * r for w, r in zip(rules.weights, reaches, strict=True)]
+        end, board = rules.node(nodes.state(node)), nodes.cards(node)
+        for player in range(3):
+            each = lambda hands: paid(rules, end, board, hands)[player]  # noqa: B023, E731
+            sums = sums_over_triples(rules, board, weights, player, each)
+            expected = sums * rules.weights[player] * nodes.share(node)
+            found = nodes.payoffs(node, player, reaches)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
 @pytest.mark.compiled

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorcfr import compile_game, solve
+from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import BoardReport, solve_boards
 from tensorcfr.games.holdem import Holdem, read_cards
 from tensorcfr.games.poker.flops import flops, texture
@@ -78,14 +78,44 @@ def test_a_board_is_opened_and_solved(session: Session, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no board '7c7d2h2s'"):
         reports.open(BOARDS[1])
     reports.begin(BOARDS[1], 0, 1.0)
-    finished(reports)
+    told = finished(reports)
+    assert told["kept"] == [BOARDS[1]]
+    kept = reports._solutions[BOARDS[1]]
     reports.open(BOARDS[1])
     assert finished(reports)["opened"] == 1
+    # The solution of the report is shown; without it the board is solved to the same target.
+    assert shown.solutions[0].solution is kept
+    assert shown.status()["running"] is None
+    kept.save(tmp_path / "kept.npz")
+    assert Solution.load(tmp_path / "kept.npz", registered=False).iterations == kept.iterations
+    reports._solutions.clear()
+    reports.open(BOARDS[1])
+    finished(reports)
     while shown.status()["running"]:
         time.sleep(0.02)
     about = shown.about()
     assert about["game"] == f"holdem {BOARDS[1]}"
     assert about["solutions"][0]["exploitability"] <= 1.0  # Per cent of a pot of 100.
+
+
+def test_solutions_are_dropped_if_memory_is_short(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tensorcfr.viewer.reports.free_memory", lambda: 0)
+    reports = reports_of(session, tmp_path)
+    reports.begin(BOARDS[1], 0, 1.0)
+    assert finished(reports)["kept"] == []
+
+
+def test_only_rows_that_are_new_are_sent(session: Session, tmp_path: Path) -> None:
+    reports = reports_of(session, tmp_path)
+    reports.begin(" ".join(BOARDS), 0, 1.0)
+    told = finished(reports)
+    assert (told["number"], told["first"], len(told["rows"])) == (1, 0, 3)
+    later = reports.status(1, 2)
+    assert (later["first"], later["rows"]) == (2, told["rows"][2:])
+    # Rows of an earlier report do not count.
+    assert reports.status(0, 2)["rows"] == told["rows"]
 
 
 def test_cards_on_the_way_stand_for_all(session: Session, tmp_path: Path) -> None:

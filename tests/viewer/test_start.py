@@ -143,6 +143,25 @@ def test_a_spot_is_built_and_solved_to_its_target() -> None:
     assert 0 < solution.iterations < 5000
 
 
+def test_a_spot_is_built_with_locks_before_its_first_solve() -> None:
+    start = SpotForm()
+    spot = SPOT | {"board": "Td9d6hQdQs"}
+    start.begin({"spot": spot, "iterations": 300, "target": 1.0, "build_only": True, "threads": 1})
+    assert wait(start)["error"] is None
+    session = start.session
+    assert session is not None
+    about = session.about()
+    assert (about["solutions"][0]["iterations"], about["iterations"]) == (0, 300)
+    session.solve({"KK": {"check": 1}}, about["iterations"])
+    while session.is_running:
+        time.sleep(0.01)
+    # The first solve replaces the strategies without iterations, and has the form's target.
+    (shown,) = session.about()["solutions"]
+    assert shown["locks"]["KK"]["check"] == 1.0
+    assert shown["exploitability"] <= 1.0
+    assert shown["iterations"] < 300
+
+
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_compiling_is_seen() -> None:
     """One kernel, whichever thread compiles it; then it is known."""

@@ -126,6 +126,9 @@ def test_a_log_over_sessions(tmp_path: Path) -> None:
         "turn": {"decisions": 1, "right": 1, "share": 0.0},
     }
     assert [one["cost"] for one in told["worst"]] == [3.0, 1.0]
+    # Sums are computed once after each play.
+    assert second.statistics("a")["sums"] is told["sums"]
+    assert second.statistics("b")["sums"]["this game"]["plays"] == 1
     assert [(one["game"], one["plays"]) for one in told["sessions"]] == [
         ("game a", 1),
         ("game b", 1),

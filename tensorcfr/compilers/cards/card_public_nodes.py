@@ -17,6 +17,7 @@ from ...model.arrays import CHANCE, TERMINAL
 from ...model.card_structure import DEAL, DECISION, FOLD, RUNOUT, BettingTree, RoundBoards, Symmetry
 from ...model.compiled_game import CompiledGame
 from ...model.public_nodes import START, Edge, FoundInfoset, NodeLayout, PublicNodes, steps_of
+from ...payoff.three_hands import CONSTANT, FIRST
 from ...rules import CardGame, Chips, Runout
 from ..derived_rules import forwards
 from .card_sums import (
@@ -31,6 +32,7 @@ from .card_sums import (
     without,
 )
 from .flat_cards import Deals, HandByHand
+from .three_hand_payoffs import HandsOnBoards, amounts_of
 
 BOARDS_KEPT = 16
 """Number of cached masks of possible hands, one per board and player.  Queries visit all lines of
@@ -430,8 +432,7 @@ class CardNodes(PublicNodes):
     def payoffs(self, node: int, player: int, own_reach: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
         rules, (betting_node, _), opponent = self.rules, self.at(node), 1 - player
         if rules.n_players > 2:
-            players = f"{self.name_of_game} has {rules.n_players} players"
-            raise ValueError(f"{players}; payoffs of single lines need two")
+            return self._payoffs_of_three(node, player, own_reach)
         win, tie, lose = self.betting.amounts[betting_node, :: 1 - 2 * player, player].tolist()
         if self.betting.kind[betting_node] == FOLD:
             own_weight = self.remaining_weight(node, player, self._unit_reach)
@@ -455,6 +456,46 @@ class CardNodes(PublicNodes):
             win * beaten + tie * tied + lose * lost
         )
         return per_hand * self.share(node)
+
+    def _payoffs_of_three(
+        self, node: int, player: int, own_reach: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Return :meth:`payoffs` in a game of three players."""
+        left = self.others_left(node, player, own_reach)
+        weight = self.remaining_weight(node, player, self._unit_reach) * self.share(node)
+        amounts = amounts_of(self.betting.amounts[self.at(node)[0]])
+        if not amounts[player, FIRST:].any():  # The player wins no pot by strength.
+            disjoint = self._disjoint_weight(node, player, left)
+            return amounts[player, CONSTANT] * weight * disjoint
+        return weight * self._hands_on(self.cards(node)).payoffs(player, amounts, left)
+
+    def _hands_on(self, board: tuple[int, ...]) -> HandsOnBoards:
+        """Return the hands of three players on a whole board."""
+        if (hands := self._on_boards.get(board)) is None:
+            if len(self._on_boards) >= BOARDS_KEPT:
+                self._on_boards.clear()
+            hands = self._on_boards[board] = HandsOnBoards(self.rules, [board])
+        return hands
+
+    @cached_property
+    def _on_boards(self) -> dict[tuple[int, ...], HandsOnBoards]:
+        """Cache of the hands of three players on recent boards."""
+        return {}
+
+    def competing(self, node: int) -> list[int]:
+        """Return the players who can still win a pot by the strength of their hands."""
+        return np.flatnonzero(self._competing[self.at(node)[0]]).tolist()
+
+    @cached_property
+    def _competing(self) -> np.ndarray:
+        """Marks of :meth:`competing`, bool (nodes of the betting, players): True where a showdown
+        may follow in which the player's payoff depends on the hands."""
+        betting = self.betting
+        competing = np.ptp(betting.amounts, axis=1) > 0
+        # Children have larger numbers than their parents.
+        for node in range(betting.n_nodes - 1, 0, -1):
+            competing[betting.parent[node]] |= competing[node]
+        return competing
 
     # ----------------------------------------------------------------------------------- labels
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ...kernels.evaluation import add_payoffs
+from ...model.arrays import SequenceForm, frozen_array, frozen_arrays
 from ...model.card_structure import FOLD, orders_of
 from ...payoff.three_hands import BOTH, CONSTANT, FIRST, PLAYERS, SECOND, PayoffThreeHands
 from ...rules import CardGame
@@ -42,36 +45,13 @@ class ThreeHandPayoffs(PayoffBuilder):
                 boards += range(first_board, len(kinds))
                 sequences += list(np.stack(ends, axis=1))
                 amounts += list(pays * self.solved_for[r][:, None, None])
-        level = np.array(levels)
         class_of, own_weight = self._classes()
-        hands = np.concatenate(rules.hands)
-        if hands.shape[1] == 1:
-            hands = np.column_stack([hands, hands + len(rules.cards)])
-        # Cards of the board are in no hand, so they need no number.
-        cards, numbers = np.unique(hands, return_inverse=True)
         return PayoffThreeHands(
-            cards=np.array([len(cards)]),
-            hand_begin=self._begin,
-            hand=numbers.reshape(hands.shape),
+            **_hands_by_level(rules, np.array(levels)),
             weight=np.concatenate(rules.weights),
             class_of=class_of,
             own_weight=own_weight,
             board_kind=np.array(kinds),
-            level=level,
-            order=np.concatenate(
-                [
-                    np.argsort(level[:, begin:end], axis=1, kind="stable")
-                    for begin, end in pairwise(self._begin)
-                ],
-                axis=1,
-            ),
-            level_end=np.stack(
-                [
-                    (level[:, None, begin:end] < np.arange(level.max() + 2)[:, None]).sum(axis=2)
-                    for begin, end in pairwise(self._begin)
-                ],
-                axis=1,
-            ),
             terminal_board=np.array(boards),
             sequence=np.ascontiguousarray(np.array(sequences).T),
             amount=np.ascontiguousarray(np.array(amounts).swapaxes(0, 1)),
@@ -79,15 +59,8 @@ class ThreeHandPayoffs(PayoffBuilder):
 
     def _levels(self, r: int, board: int) -> np.ndarray:
         """Return the ranks of the strengths of all hands on a board, int64 (hands,)."""
-        dealt = self.boards[r].cards[board]
-        cards = (*self.rules.board, *dealt.tolist())
-        hands = np.concatenate(self.rules.hands)
-        live, level = without(hands, dealt), np.full(len(hands), -1)
-        level[live] = 0
-        if self.shows[r] and live.any():
-            strength = np.asarray(self.rules.strength(cards, hands[live]))
-            level[live] = np.unique(strength, return_inverse=True)[1]
-        return level
+        cards = (*self.rules.board, *self.boards[r].cards[board].tolist())
+        return _levels_on(self.rules, cards, is_shown=bool(self.shows[r]))
 
     def _classes(self) -> tuple[np.ndarray, np.ndarray]:
         """Return :attr:`PayoffThreeHands.class_of` and :attr:`PayoffThreeHands.own_weight`."""
@@ -101,6 +74,102 @@ class ThreeHandPayoffs(PayoffBuilder):
                 weights = self.rules.weights[player][classes.first] * classes.size
                 of_kind[self._begin[player] + classes.first] = weights
         return class_of, own_weight
+
+
+def _levels_on(rules: CardGame, cards: tuple[int, ...], *, is_shown: bool) -> np.ndarray:
+    """Return :attr:`PayoffThreeHands.level` of a board; all live hands are equal unless they are
+    shown there."""
+    hands = np.concatenate(rules.hands)
+    live, level = without(hands, np.array(cards, dtype=np.int64)), np.full(len(hands), -1)
+    level[live] = 0
+    if is_shown and live.any():
+        strength = np.asarray(rules.strength(cards, hands[live]))
+        level[live] = np.unique(strength, return_inverse=True)[1]
+    return level
+
+
+def _hands_by_level(rules: CardGame, level: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the arrays of :class:`PayoffThreeHands` about cards and strengths.
+
+    Args:
+        rules: The rules.
+        level: int64 (boards, hands): :attr:`PayoffThreeHands.level`.
+    """
+    begins = np.append(0, np.cumsum([len(hands) for hands in rules.hands]))
+    hands = np.concatenate(rules.hands)
+    if hands.shape[1] == 1:
+        hands = np.column_stack([hands, hands + len(rules.cards)])
+    # Cards of the board are in no hand, so they need no number.
+    cards, numbers = np.unique(hands, return_inverse=True)
+    levels = [level[:, begin:end] for begin, end in pairwise(begins)]
+    orders = [np.argsort(of_player, axis=1, kind="stable") for of_player in levels]
+    ranks = np.arange(level.max() + 2)[:, None]
+    ends = [(of_player[:, None] < ranks).sum(axis=2) for of_player in levels]
+    return {
+        "cards": np.array([len(cards)]),
+        "hand_begin": begins,
+        "hand": numbers.reshape(hands.shape),
+        "level": level,
+        "order": np.concatenate(orders, axis=1),
+        "level_end": np.stack(ends, axis=1),
+    }
+
+
+class HandsOnBoards:
+    """Three players' hands on some whole boards, for the payoffs of single terminals.
+
+    Args:
+        rules: The rules.
+        boards: All cards of each board.
+    """
+
+    def __init__(self, rules: CardGame, boards: Sequence[tuple[int, ...]]) -> None:
+        self._sizes = [len(hands) for hands in rules.hands]
+        levels = [_levels_on(rules, cards, is_shown=True) for cards in boards]
+        hands, ones = _hands_by_level(rules, np.array(levels)), np.ones(sum(self._sizes))
+        part = PayoffThreeHands(
+            **hands,
+            weight=ones,
+            # Each hand is a class, with a sequence of its own.
+            class_of=np.concatenate([np.arange(size) for size in self._sizes])[None],
+            own_weight=ones[None],
+            board_kind=np.zeros(len(boards), dtype=np.int64),
+            terminal_board=np.arange(len(boards)),
+            # All boards add to the same sequences.
+            sequence=np.repeat(hands["hand_begin"][:-1, None], len(boards), axis=1),
+            amount=np.zeros((PLAYERS, len(boards), BOTH + 1)),
+        )
+        self._part: PayoffThreeHands = frozen_arrays(part)
+        # The payoffs read the sequences of the players only.
+        unused: dict[str, Any] = dict.fromkeys(SequenceForm._fields, np.empty(0, dtype=np.int64))
+        unused |= {"hand_rank": np.zeros((1, 2), dtype=np.int64)}
+        unused |= {"infoset_parent": np.empty(0, dtype=np.uint32)}
+        used = {"player_sequences": part.hand_begin, "operator": (self._part,)}
+        self._form: SequenceForm = frozen_arrays(SequenceForm(**(unused | used)))
+
+    def payoffs(
+        self, player: int, amounts: np.ndarray, weights: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Sum the payoffs of a terminal over all boards and all hands of the other players.
+
+        Args:
+            player: The player.
+            amounts: float64 (3, 4): the amounts of the terminal, from :func:`amounts_of`.
+            weights: For each player float64 (hands,): weights of the hands that get there; the
+                entry of ``player`` is not read.
+
+        Returns:
+            float64 (hands,): for each hand of the player, the sum of payoffs times the weights of
+            disjoint hands of the other players; 0 for hands with a card of the boards.
+        """
+        boards = len(self._part.terminal_board)
+        each = np.repeat(np.asarray(amounts)[:, None], boards, axis=1)
+        part = self._part._replace(amount=frozen_array(each))
+        reach = np.concatenate([np.asarray(weight, dtype=np.float64) for weight in weights])
+        paid = np.zeros(len(reach))
+        add_payoffs(self._form._replace(operator=(part,)), player, reach, paid)
+        begin = sum(self._sizes[:player])
+        return paid[begin : begin + self._sizes[player]]
 
 
 def amounts_of(utilities: np.ndarray) -> np.ndarray:

@@ -9,10 +9,10 @@ function showAbout() {
   at("brief").textContent = about.solutions.map((solution, index) => (about.names.length > 1 ? `${nameOf(index)}: ` : "") +
     headlineOf(solution)).join("; ");
   at("summary").textContent = [about.title === about.game ? "" : about.game, ...about.solutions.map((solution, index) =>
-    `${about.names.length > 1 ? nameOf(index) + ": " : ""}${solution.algorithm}, ${whole(solution.iterations)} iterations, ` +
-    `exploitability ${brief(solution.exploitability)}, values ${solution.values.map(value => signed(value)).join(" / ")}`)].filter(Boolean).join("\n");
+    `${about.names.length > 1 ? nameOf(index) + ": " : ""}${solution.response ? responseText(solution.response) : `${solution.algorithm}, ${whole(solution.iterations)} iterations, exploitability ${brief(solution.exploitability)}`}, values ${solution.values.map(value => signed(value)).join(" / ")}`)].filter(Boolean).join("\n");
   at("about").hidden = false;
-  at("meaning").textContent = about.solutions[0].meaning || "";
+  at("meaning").textContent = [about.solutions[0].meaning, about.solutions[0].guarantee].filter(Boolean).join("\n");
+  at("solve").textContent = isSolved(about.solutions[0]) ? "solve again" : "solve";
   at("locks").hidden = !answers;
   at("solve-chips").hidden = !about.tournament;
   at("new-spot").hidden = at("save").hidden = !boot.form;
@@ -21,6 +21,7 @@ function showAbout() {
   at("show-report").hidden = !canReport();
   showCost();
   showRisks();
+  showResponse();
   showCurve();
 }
 
@@ -32,8 +33,10 @@ function exploitable(value, digits = 3) {
   return known(per_cent) ? `${text(value / per_cent)}% of the pot` : `${text(value)}${unit ? ` ${unit}` : ""}`;
 }
 
+const isSolved = solution => solution.iterations > 0 || solution.trace.length > 1 || solution.algorithm === "lp";
 function headlineOf(solution) {
-  if (!solution.iterations && solution.trace.length < 2 && solution.algorithm !== "lp") return "not solved yet: every action is equally likely";
+  if (solution.response) return responseText(solution.response);
+  if (!isSolved(solution)) return "not solved yet: every action is equally likely";
   return `${whole(solution.iterations)} iterations${solution.so_far ? " so far" : ""}, exploitability ${exploitable(solution.exploitability)}`;
 }
 
@@ -181,6 +184,8 @@ async function begin() {
     for (const solution of state.about.solutions) Object.assign(state.locks, solution.locks);
     Object.assign(state.locks, status.view.locks);
     showLocks();
+    showJoint(null);
+    showOpponent();
     if (answers) watch();
   }
   showAbout();

@@ -1,4 +1,4 @@
-// Poker table of a card game: board and chips, possible next cards, ranges of both players.
+// Poker table of a card game: board and chips, possible next cards, ranges of the players.
 
 function showSpot() {
   const here = state.node.path[state.node.path.length - 1];
@@ -23,18 +23,20 @@ const dealsCards = node => state.about.cards && node.kind === "chance" &&
 function runouts(node, found) {
   const by = new Map(node.children.map(child => [child.label, child]));
   const show = showNow() === "equity" ? "equity" : "strategy";
+  // The equity of the first player who has not folded.
+  const who = found ? Math.max(0, state.about.seats.findIndex((_, player) => Object.values(found.cards).some(card => known(card.equity[player])))) : 0;
   const cells = Object.keys(SUITS).flatMap(suit => [...ranksOf()].map(rank => {
     const label = rank + suit, child = by.get(label), said = found ? found.cards[label] : null;
     let style = {}, text = "";
     if (said && said.p && show === "strategy") style = filled(said.p.map((p, i) => [p, colourOf(found, i)]), 1);
-    if (said && known(said.equity[0])) {
-      text = `${Math.round(100 * said.equity[0])}`;
-      if (show === "equity") style = filled([[1, scaled(said.equity[0])]], 1);
+    if (said && known(said.equity[who])) {
+      text = `${Math.round(100 * said.equity[who])}`;
+      if (show === "equity") style = filled([[1, scaled(said.equity[who])]], 1);
     }
     return make("button", {
       class: `cell ${suit}`, "data-label": label, "data-key": label, "data-id": child ? child.id : null, disabled: !child, style,
-      "data-p": said && said.p ? said.p.join(" ") : null, "data-equity": said ? said.equity[0] : null,
-      "aria-label": child ? `${label}${text ? `, equity of ${seat(0)} ${text} percent` : ""}` : label,
+      "data-p": said && said.p ? said.p.join(" ") : null, "data-equity": said ? said.equity[who] : null,
+      "aria-label": child ? `${label}${text ? `, equity of ${seat(who)} ${text} percent` : ""}` : label,
       on: {click: () => go(child.id)},
     }, make("b", {}, rank + SUITS[suit]), text ? make("span", {}, text) : null);
   }));
@@ -42,8 +44,8 @@ function runouts(node, found) {
   grid.style.setProperty("--columns", ranksOf().length);
   moves(grid, ".cell", () => ranksOf().length);
   const legend = found && found.actions.length ? make("p", {class: "dim"}, `Next ${seat(found.player)}: `, ...found.actions.flatMap((action, i) => [
-    make("i", {class: "swatch", style: {background: colourOf(found, i)}}), ...pretty(action)]), `; numbers: equity of ${seat(0)}, per cent${ofFirst()}.`)
-    : make("p", {class: "dim"}, found ? `Numbers: equity of ${seat(0)}, per cent${ofFirst()}.` : "Choose the next card.");
+    make("i", {class: "swatch", style: {background: colourOf(found, i)}}), ...pretty(action)]), `; numbers: equity of ${seat(who)}, per cent${ofFirst()}.`)
+    : make("p", {class: "dim"}, found ? `Numbers: equity of ${seat(who)}, per cent${ofFirst()}.` : "Choose the next card.");
   return [grid, legend];
 }
 

@@ -1,28 +1,35 @@
 // Form for a spot: its options, its size before it is built, and the solve.
 
 const STREETS = ["flop", "turn", "river"];
-// Example ranges of both players.
+// Fields of the players' ranges in the order in which they act; a third player sits in the middle.
+const RANGE_FIELDS = ["oop", "middle", "ip"];
+// Example ranges, in the order of these fields.
 const EXAMPLES = {
-  holdem: ["66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s", "22+,A2s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+,86s+,76s,65s"],
-  omaha: ["AA$ds,KK$ds,QQ$ds,JT98,T987", "AA$ss,KQJT,JT97,9876"],
-  short_deck: ["99+,A9s+,AJo+,KTs+,KQo,QTs+,JTs,98s", "66+,A6s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+"],
-  short_omaha: ["AA$ds,KK$ds,QQ$ds,JT98$ds", "AA$ss,KQJT$ds,JT97$ds"],
+  holdem: ["66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s", "JJ-77,AQs-ATs,KQs-KTs,QJs,JTs,T9s", "22+,A2s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+,86s+,76s,65s"],
+  omaha: ["AA$ds,KK$ds,QQ$ds,JT98,T987", "QQ$ds,JJ$ds", "AA$ss,KQJT,JT97,9876"],
+  short_deck: ["99+,A9s+,AJo+,KTs+,KQo,QTs+,JTs,98s", "TT+,AJs+,KQs,JTs", "66+,A6s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+"],
+  short_omaha: ["AA$ds,KK$ds,QQ$ds,JT98$ds", "QQ$ds,JJ$ds", "AA$ss,KQJT$ds,JT97$ds"],
 };
 // Options of a solve, which are not part of a spot.
 const SOLVING = {target: "0.5", iterations: "1000", precision: "float32", threads: "auto"};
-// Sizes of both players, or of OOP only where `split` is set.
+// Sizes of all players, or of the first one where `split` is set.
 const SIZES = {
   "bets.flop": "50%", "bets.turn": "60%", "bets.river": "60%,a", "raises.flop": "2.5x", "raises.turn": "2.5x", "raises.river": "2.5x",
 };
 const FIELDS = {
-  game: "holdem", board: "Td9d6hQc", oop: EXAMPLES.holdem[0], ip: EXAMPLES.holdem[1], pot: "100", stacks: "200",
+  game: "holdem", players: "2", board: "Td9d6hQc", ...Object.fromEntries(RANGE_FIELDS.map((name, index) => [name, EXAMPLES.holdem[index]])), pot: "100", stacks: "200",
   chip: "", big_blind: "", rake: "", rake_cap: "", dead: "", folded: "", payouts: "", others: "", bounties: "",
   split: "", "donk.turn": "", "donk.river": "", add_allin: "150", force_allin: "15", merging: "10", add: "", remove: "", line: "",
-  ...SOLVING, ...SIZES, ...Object.fromEntries(Object.entries(SIZES).map(([name, sizes]) => [`${name}.ip`, sizes])),
+  ...SOLVING, ...SIZES, ...Object.fromEntries(Object.entries(SIZES).flatMap(([name, sizes]) => [[`${name}.middle`, sizes], [`${name}.ip`, sizes]])),
 };
 const spot = {...FIELDS};
 let choices = null, isFilled = false, sizing = 0, building = 0;
 
+const rangeFields = () => RANGE_FIELDS.filter(name => name !== "middle" || spot.players === "3");
+// Name of a player in the options of the spot, and the end of the names of the player's sizes.
+const nameIn = field => choices.seats[spot.players][rangeFields().indexOf(field)];
+const labelOf = field => seatText(nameIn(field));
+const endFor = field => field === "oop" ? "" : `.${field}`;
 const boardOf = () => (spot.board.match(/[akqjt2-9][shdc]/gi) || []).map(card => card[0].toUpperCase() + card[1].toLowerCase());
 const streetsLeft = () => STREETS.slice(Math.max(0, boardOf().length - 3));
 const linesOf = text => text.split("\n").map(line => line.trim()).filter(Boolean);
@@ -32,9 +39,9 @@ const share = text => text.trim() ? `${text.replace("%", "").trim()}%` : "";
 function spotOptions() {
   const left = streetsLeft();
   const sizes = what => Object.fromEntries(left.map(street => [street, spot.split
-    ? {oop: spot[`${what}.${street}`], ip: spot[`${what}.${street}.ip`]} : spot[`${what}.${street}`]]));
+    ? Object.fromEntries(rangeFields().map(name => [nameIn(name), spot[`${what}.${street}${endFor(name)}`]])) : spot[`${what}.${street}`]]));
   const donk = left.slice(1).filter(street => spot[`donk.${street}`].trim()).map(street => [street, spot[`donk.${street}`]]);
-  const options = {bets: sizes("bets"), raises: sizes("raises"), ranges: [spot.oop, spot.ip]};
+  const options = {bets: sizes("bets"), raises: sizes("raises"), ranges: rangeFields().map(name => spot[name])};
   for (const name of ["game", "board", "pot", "stacks", "payouts", "others", "bounties", "chip", "big_blind", "rake_cap", "dead"]) options[name] = spot[name];
   for (const name of ["rake", "add_allin", "force_allin", "merging"]) options[name] = share(spot[name]);
   for (const name of ["folded", "add", "remove"]) if (linesOf(spot[name]).length) options[name] = linesOf(spot[name]);
@@ -60,7 +67,7 @@ function readForm() {
 // Take fields that the server sends. Others get their defaults; but settings of the solve stay, and so
 // do ranges and sizes if the fields have none.
 function takeFields(fields) {
-  const stays = name => name in SOLVING || (!("oop" in fields) && ["oop", "ip"].includes(name)) ||
+  const stays = name => name in SOLVING || (!("oop" in fields) && [...RANGE_FIELDS, "players"].includes(name)) ||
     (!("bets.river" in fields) && /^(bets|raises|donk|split)/.test(name));
   for (const name of Object.keys(FIELDS)) {
     if (typeof fields[name] === "string") spot[name] = fields[name];
@@ -94,16 +101,19 @@ function changed(name, value) {
   keepForm();
   if (name === "board") { showDeck(); showStreets(); }
   if (name === "split") {
-    // Both players begin with the sizes that they had in common.
-    if (value) for (const one of Object.keys(SIZES)) spot[`${one}.ip`] = spot[one];
+    // The players begin with the sizes that they had in common.
+    if (value) for (const one of Object.keys(SIZES)) spot[`${one}.middle`] = spot[`${one}.ip`] = spot[one];
     showStreets();
   }
-  if (name === "game") ["oop", "ip"].forEach((seatName, index) => {
+  if (name === "players") { drawForm(); at("form-players").focus(); }
+  if (name === "game") RANGE_FIELDS.forEach((seatName, index) => {
     // Replace example ranges that the user has not changed.
-    if (EXAMPLES[value] && spot[seatName] === before[index]) setField(seatName, EXAMPLES[value][index]);
+    const isExample = EXAMPLES[value] && spot[seatName] === before[index];
+    if (!rangeFields().includes(seatName)) { if (isExample) spot[seatName] = EXAMPLES[value][index]; }
+    else if (isExample) setField(seatName, EXAMPLES[value][index]);
     else quietly(showPainted)(seatName);
   });
-  if (name === "oop" || name === "ip") quietly(showPainted)(name);
+  if (rangeFields().includes(name)) quietly(showPainted)(name);
   quietly(showSize)();
   if (!SOLVING[name] && at("form-tree").open) quietly(showTree)();
 }
@@ -135,8 +145,8 @@ async function showForm() {
 function drawForm() {
   const number = {inputmode: "decimal"};
   const boardAndChips = make("fieldset", {}, make("legend", {}, "board and chips"),
-    choice("game", "game", choices.spots), field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
-    make("div", {class: "pairs"}, field("pot", "pot", number), field("stacks", "stacks"), field("rake", "rake, %", {...number, placeholder: "0"}), field("rake_cap", "rake cap", {...number, placeholder: "none"})),
+    make("div", {class: "pairs"}, choice("game", "game", choices.spots), choice("players", "players", Object.keys(choices.seats))), field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
+    make("div", {class: "pairs"}, field("pot", "pot", number), field("stacks", "stacks", {title: "one number, or one of each player: 100,200,150"}), field("rake", "rake, %", {...number, placeholder: "0"}), field("rake_cap", "rake cap", {...number, placeholder: "none"})),
     more("form-more", "chip, blinds, dead and folded cards", ["chip", "big_blind", "dead", "folded"],
       make("div", {class: "pairs"}, field("chip", "smallest chip", {...number, placeholder: "fits"}), field("big_blind", "big blind", number)), field("dead", "dead cards", {placeholder: "2c2d"}),
       area("folded", "ranges that folded, one on each line", "random, !top 25%"),
@@ -147,7 +157,7 @@ function drawForm() {
     said("Prizes that can still be won, the first first. Unequal stacks: OOP,IP. Bounties are progressive."));
   const split = make("input", {id: "form-split", type: "checkbox", on: {change: () => changed("split", split.checked ? "yes" : "")}});
   split.checked = Boolean(spot.split);
-  const sizes = make("fieldset", {}, make("legend", {}, "sizes"), make("div", {id: "streets"}), make("label", {class: "check"}, split, "other sizes for IP"),
+  const sizes = make("fieldset", {}, make("legend", {}, "sizes"), make("div", {id: "streets"}), make("label", {class: "check"}, split, spot.players === "3" ? "other sizes for each player" : "other sizes for IP"),
     said("60% of the pot, 2.5x the bet (raises), 100c chips, e geometric, a all-in; commas between. Donk bets: empty as bets, - none."),
     more("form-thresholds", "thresholds", ["add_allin", "force_allin", "merging"],
       field("add_allin", "add all-in up to, % of the pot", number), field("force_allin", "all-in if at most this is left, % of the pot", number), field("merging", "drop sizes nearer than, %", number)),
@@ -158,15 +168,16 @@ function drawForm() {
     make("div", {class: "pairs"}, field("target", "until, % of the pot", number), field("iterations", "or iterations", {inputmode: "numeric"}),
       choice("precision", "precision", choices.precisions), choice("threads", "threads", ["auto", ...Array.from({length: choices.cores}, (_, i) => String(i + 1))])),
     make("p", {class: "buttons"}, make("button", {id: "build", class: "main", disabled: true, on: {click: () => build({spot: spotOptions()})}}, "build and solve"),
+      make("button", {id: "build-only", disabled: true, title: "look at the tree and fix strategies before the first solve", on: {click: () => build({spot: spotOptions(), build_only: true})}}, "build only"),
       make("button", {id: "cancel", hidden: true, on: {click: quietly(() => request("/api/form/cancel", {}))}}, "cancel")),
     make("p", {id: "building", role: "status"}),
     make("p", {class: "dim buttons"}, "Or a game: ", ...choices.games.map(name => make("button", {"data-game": name, on: {click: () => build({game: name})}}, name))));
   at("form").replaceChildren(
-    make("div", {class: "fields"}, make("div", {}, boardAndChips), sizes, make("div", {}, solving, openings())), make("div", {class: "fields"}, ...["oop", "ip"].map(painter)));
+    make("div", {class: "fields"}, make("div", {}, boardAndChips), sizes, make("div", {}, solving, openings())), make("div", {class: "fields"}, ...rangeFields().map(painter)));
   moves(at("deck"), ".cell", () => 13);
   showDeck();
   showStreets();
-  for (const seatName of ["oop", "ip"]) quietly(showPainted)(seatName);
+  for (const seatName of rangeFields()) quietly(showPainted)(seatName);
   quietly(showSize)();
 }
 
@@ -182,13 +193,13 @@ function showDeck() {
 }
 
 function showStreets() {
-  const left = streetsLeft(), now = `${left.join()}${spot.split}`;
+  const left = streetsLeft(), now = `${left.join()}${spot.split}${spot.players}`;
   if (at("streets").dataset.now === now) return;
   at("streets").dataset.now = now;
   const named = who => name => spot.split ? `${who} ${name}` : name;
   at("streets").replaceChildren(...left.map((street, index) => make("div", {class: "pairs", role: "group", "aria-label": street}, make("b", {}, street),
-    ...["", ...(spot.split ? [".ip"] : [])].flatMap(end => {
-      const label = named(end ? "IP" : "OOP");
+    ...(spot.split ? rangeFields() : ["oop"]).flatMap(seatName => {
+      const end = endFor(seatName), label = named(labelOf(seatName));
       return [field(`bets.${street}${end}`, label("bets")), field(`raises.${street}${end}`, label("raises"))];
     }),
     index ? field(`donk.${street}`, "donk bets", {placeholder: "as bets"}) : null)));
@@ -200,7 +211,7 @@ let lastSize = null;
 async function showSize() {
   const turn = ++sizing, words = at("form-size");
   // A size of other fields would mislead, and so would a button that builds what it does not describe.
-  at("build").disabled = true;
+  allowSpot(false);
   words.className = "dim";
   words.textContent = "working out the size …";
   await new Promise(done => setTimeout(done, 150));
@@ -212,10 +223,11 @@ async function showSize() {
   const before = lastSize && !failed && lastSize.public_nodes !== size.public_nodes ? ` (before: ${whole(lastSize.public_nodes)} public nodes, ${lastSize.memory})` : "";
   words.textContent = failed || `${size.hands.join(" × ")} hands, ${whole(size.public_nodes)} public nodes, ${whole(size.infosets)} infosets: about ${size.memory} to build and solve${before}.${size.chip === 1 ? "" : ` Smallest chip ${size.chip}.`}${moneyOf(size.tournament)}`;
   if (!failed) lastSize = size;
-  at("build").disabled = Boolean(failed) || !at("cancel").hidden;
+  allowSpot(!failed && at("cancel").hidden);
 }
+const allowSpot = yes => { at("build").disabled = at("build-only").disabled = !yes; };
 
-// Prizes and risks of both players of the spot before it is played.
+// Prizes and risks of the players of the spot before it is played.
 function moneyOf(tournament) {
   if (!tournament || !tournament.prizes) return "";
   const {players, prizes, bubble_factors: factors} = tournament;
@@ -241,7 +253,7 @@ async function build(what) {
 }
 
 function allowBuilding(yes) {
-  for (const button of at("form").querySelectorAll("#build, [data-game]")) button.disabled = !yes;
+  for (const button of at("form").querySelectorAll("#build, #build-only, [data-game]")) button.disabled = !yes;
 }
 
 async function waitForGame() {

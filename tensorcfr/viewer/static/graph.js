@@ -1,6 +1,6 @@
-// Distributions of equity and EV over both ranges, and how much of its equity each range realises.
+// Distributions of equity and EV over the ranges, and how much of its equity each range realises.
 
-const SEAT_COLOURS = ["#0072B2", "#D55E00"];
+const SEAT_COLOURS = ["#0072B2", "#D55E00", "#009E73"];
 
 // Weight and number of each hand of a player at the node, or of each group; null if they are not known.
 function numbersOf(player, name) {
@@ -28,11 +28,11 @@ function distribution(player, name) {
 
 function showGraph() {
   const node = state.node, box = at("graph-section");
-  box.hidden = !state.about.cards || node.ranges.length !== 2 || node.kind === "terminal";
+  box.hidden = !state.about.cards || !node.ranges.length || node.kind === "terminal";
   if (box.hidden) return;
   const name = state.view.graph === "EV" ? "EV" : "equity";
   at("graph-title").textContent = `equity and EV of the ranges${ofFirst()}`;
-  const shown = [0, 1].map(player => distribution(player, name));
+  const shown = node.ranges.map((_, player) => distribution(player, name));
   const choice = make("div", {class: "choices", role: "group", "aria-label": "number of the graph"}, ...["equity", "EV"].map(one => make("button", {
     "data-key": one, "aria-pressed": String(one === name), on: {click: () => { look({graph: one}); at("graph").querySelector(`[data-key='${one}']`).focus(); }},
   }, one)));
@@ -60,7 +60,7 @@ function plotOf(shown, name) {
   });
   const said = make("p", {class: "dim", id: "graph-said"}, "Hands from the weakest to the strongest, by share of the range.");
   const picture = draw("svg", {viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `${name} of the hands of both ranges, ${shown.map((one, player) => one ? `${seat(player)} ${text(player, one.mean)} on average` : "").filter(Boolean).join(", ")}`}, ...parts);
+    "aria-label": `${name} of the hands of the ranges, ${shown.map((one, player) => one ? `${seat(player)} ${text(player, one.mean)} on average` : "").filter(Boolean).join(", ")}`}, ...parts);
   picture.addEventListener("pointermove", event => {
     const box = picture.getBoundingClientRect(), share = ((event.clientX - box.left) / box.width * width - left) / (width - left - right);
     if (!(share >= 0 && share <= 1)) return;
@@ -74,7 +74,7 @@ function plotOf(shown, name) {
 
 // Mean equity and EV of each range, and the part of its equity that it gets.
 function realisation() {
-  const chips = chipsOf(state.node), rows = [0, 1].map(player => {
+  const chips = chipsOf(state.node), rows = state.node.ranges.map((_, player) => {
     const [equity, ev] = ["equity", "EV"].map(name => distribution(player, name)).map(one => one && one.mean);
     const share = known(ev) && chips && chips.put_in && !state.about.tournament ? ev + chips.put_in[player] : null;
     const realised = known(share) && known(equity) && equity > 0 ? share / (equity * chips.pot) : null;

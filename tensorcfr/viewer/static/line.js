@@ -27,7 +27,5 @@ function stopOf(stop, next, index) {
     }, pretty(step.label))));
 }
 
-const seat = player => {
-  const name = state.about.seats[player];
-  return name.length <= 3 ? name.toUpperCase() : name;
-};
+const seatText = name => name.length <= 3 ? name.toUpperCase() : name;
+const seat = player => seatText(state.about.seats[player]);

@@ -130,8 +130,8 @@ async function solveAgain(forChips) {
 
 function progressOf(running) {
   const compiles = compilingOf(running);
-  if (!running.iteration) return compiles || "getting ready …";
-  const done = `iteration ${whole(running.iteration)} of ${whole(running.iterations)}, exploitability ${exploitable(running.exploitability)}`;
+  if (!running.iteration) return compiles || `${running.work || "getting ready"} …`;
+  const done = `${running.work ? `${running.work}: ` : ""}iteration ${whole(running.iteration)} of ${whole(running.iterations)}, exploitability ${exploitable(running.exploitability)}`;
   return compiles ? `${done}; ${compiles}` : done;
 }
 
@@ -152,7 +152,7 @@ async function watch() {
   state.running = Boolean(running);
   const was = at("solve").disabled;
   at("stop").hidden = !running;
-  at("solve").disabled = Boolean(running);
+  for (const button of [at("solve"), at("respond")].filter(known)) button.disabled = Boolean(running);
   if (running) {
     saySolving(progressOf(running));
   } else if (was && status.error) saySolving(status.error, true);

@@ -1,12 +1,12 @@
 // Ranges of the form: as text, painted on a grid, and from the library.
 
 function painter(seatName) {
-  const box = make("textarea", {id: `form-${seatName}`, rows: 2, spellcheck: "false", "aria-label": `range of ${seatName.toUpperCase()}`, on: {input: () => changed(seatName, box.value)}});
+  const box = make("textarea", {id: `form-${seatName}`, rows: 2, spellcheck: "false", "aria-label": `range of ${labelOf(seatName)}`, on: {input: () => changed(seatName, box.value)}});
   box.value = spot[seatName];
   const weight = make("input", {type: "range", min: 0, max: 100, step: 5, value: 100, id: `weight-${seatName}`, "aria-label": "weight for painting"});
   const said = make("output", {}, "100%");
   weight.addEventListener("input", () => { said.textContent = `${weight.value}%`; });
-  const grid = make("div", {class: "square paint", id: `paint-${seatName}`, role: "group", "aria-label": `range of ${seatName.toUpperCase()}, painted`});
+  const grid = make("div", {class: "square paint", id: `paint-${seatName}`, role: "group", "aria-label": `range of ${labelOf(seatName)}, painted`});
   let brush = null;
   // A class that has the weight already loses it.
   const strokeOn = cell => { const now = Number(weight.value) / 100; return Math.abs(Number(cell.dataset.weight) - now) < 1e-9 ? 0 : now; };
@@ -29,7 +29,7 @@ function painter(seatName) {
     paintClass(seatName, cell.dataset.hand, strokeOn(cell));
   });
   moves(grid, ".cell", () => 13);
-  return make("fieldset", {}, make("legend", {}, seatName.toUpperCase()), box, shelf("ranges", {
+  return make("fieldset", {}, make("legend", {}, labelOf(seatName)), box, shelf("ranges", {
     taken: found => setField(seatName, found.text), given: () => ({text: spot[seatName]}), file: text => setField(seatName, text.trim()),
     name: seatName,
   }),

@@ -3,7 +3,7 @@
 const report = {told: null, sort: "board", down: false, filters: {}, by: "", boards: "25", target: "0.5", more: 100, opened: 0, turn: 0, note: ""};
 const TEXTURE = ["suits", "pairing", "height", "straights"];
 
-const canReport = () => answers && state.about.cards && state.about.ranges && known(state.about.pot);
+const canReport = () => answers && state.about.players === 2 && state.about.cards && state.about.ranges && known(state.about.pot);
 
 async function showReport() {
   report.told = await request("/api/report");
@@ -17,10 +17,15 @@ async function followReport() {
   while (turn === report.turn && (report.told.running || report.told.opening)) {
     await new Promise(done => setTimeout(done, 400));
     if (turn !== report.turn) return;
-    report.told = await request("/api/report");
+    takeReport(await request(`/api/report?number=${report.told.number}&known=${report.told.rows.length}`));
     drawReport();
   }
   if (report.told.opened > report.opened) { report.opened = report.told.opened; await openBoard(); }
+}
+
+// The server sends the rows that the page does not have yet.
+function takeReport(told) {
+  report.told = {...told, rows: [...report.told.rows.slice(0, told.first), ...told.rows]};
 }
 
 async function ask(path, body) {
@@ -118,6 +123,12 @@ function saveReport() {
   download("report.csv", "text/csv", [names, ...rows.map(row => names.map(name => row[name] ?? ""))].map(line => line.map(quoted).join(",")).join("\n") + "\n");
 }
 
+// Solutions of boards are kept in memory; other boards are solved again.
+function keptText(told) {
+  const all = new Set(told.rows.map(row => row.board)).size, kept = told.kept.length;
+  return kept === all ? "it opens at once" : `${kept ? `${whole(kept)} of ${whole(all)} open at once, the others` : "the boards"} are solved again`;
+}
+
 function reportTable() {
   const {told} = report, all = reportRows(), rows = sorted(groupedRows(all)), dealt = report.by ? [] : ["turn", "river"].filter(name => name in told.rows[0]);
   const columns = [["board", report.by || "board"], ...dealt.map(name => [name, name]), ["", "strategy"], ...told.actions.map(action => [action, action]), ["value", "EV"], ["equity", "equity"],
@@ -134,7 +145,7 @@ function reportTable() {
     ...(report.by ? [make("td", {}, known(row.count) ? row.count : "")] : TEXTURE.slice(0, 3).map(name => make("td", {class: "texture"}, row[name] || "")))];
   const open = row => openRow(row.board);
   const body = rows.slice(0, report.more).map(row => report.by ? make("tr", {}, make("td", {}, pretty(row.board)), ...cells(row)) : make("tr", {
-    "data-board": row.board, "data-key": `${row.board}${row.turn || ""}${row.river || ""}`, title: "build and solve this board, and look at it", tabindex: -1,
+    "data-board": row.board, "data-key": `${row.board}${row.turn || ""}${row.river || ""}`, title: told.kept.includes(row.board) ? "look at this board" : "build and solve this board, and look at it", tabindex: -1,
     on: {click: () => open(row), keydown: event => { if (event.key === "Enter") { event.preventDefault(); open(row); } }},
   }, make("td", {}, ...cardsIn(row.board).map(cardSpan)), ...cells(row)));
   const mean = make("tr", {class: "mean", "data-count": all.length}, make("td", {}, `mean of ${whole(all.length)}`), ...cells(meansOf(all)));
@@ -150,7 +161,7 @@ function drawReport() {
   const active = box.contains(document.activeElement) ? document.activeElement.dataset.key || document.activeElement.id : null;
   const failed = told.error || report.note, scroll = at("report-rows") ? at("report-rows").scrollLeft : 0;
   box.replaceChildren(reportControls(), make("p", {id: "report-said", role: "status", class: failed ? "error" : "dim"}, report.note || reportProgress()),
-    ...(told.rows.length ? [reportFilters(), make("p", {class: "dim"}, `${seat(SEAT_NAMES.indexOf(told.player))} acts. ${convention(told.chips)} Choose a board to look at it.`),
+    ...(told.rows.length ? [reportFilters(), make("p", {class: "dim"}, `${seat(SEAT_NAMES.indexOf(told.player))} acts. ${convention(told.chips)} Choose a board to look at it: ${keptText(told)}.`),
       make("div", {id: "report-rows"}, ...reportTable())] : [make("p", {class: "dim"}, "The spot is solved on each board with the same ranges, chips and sizes, and the line is compared over all of them.")]));
   if (!told.rows.length) return;
   at("report-rows").scrollLeft = scroll;

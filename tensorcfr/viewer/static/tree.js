@@ -13,13 +13,13 @@ async function showTree() {
   if (found.error) { box.replaceChildren(make("p", {class: "error"}, found.error)); return; }
   const go = actions => { spot.line = actions.join(" "); keepForm(); quietly(showTree)(); };
   const way = found.line.map((step, index) => make("button", {"data-key": `to ${index}`, on: {click: () => go(found.line.slice(0, index + 1).map(one => one.action))}},
-    make("small", {}, step.player.toUpperCase()), pretty(step.action)));
+    make("small", {}, seatText(step.player)), pretty(step.action)));
   const added = linesOf(spot.add);
   const rows = found.actions.map(({label, share: part}) => make("span", {class: "branch"},
     make("button", {"data-key": `take ${label}`, "data-step": label, on: {click: () => go(treeLine().concat(label))}}, pretty(label), part === null ? null : make("small", {}, ` ${Math.round(100 * part)}%`), added.includes(asLine(label)) ? make("small", {}, " added") : null),
     make("button", {"data-key": `remove ${label}`, "aria-label": `remove ${label}`, title: "remove this action", on: {click: () => removeAction(label)}}, "×")));
   const size = make("input", {id: "tree-size", placeholder: "75%, 40c, 3x, a", "aria-label": "size to add", size: 12, on: {keydown: event => { if (event.key === "Enter") quietly(addSize)(); }}});
-  const player = found.player ? `${found.player.toUpperCase()} acts on the ${found.street}` : "nobody acts any more";
+  const player = found.player ? `${seatText(found.player)} acts on the ${found.street}` : "nobody acts any more";
   refill(box, "button", make("p", {class: "buttons"}, make("button", {"data-key": "start", on: {click: () => go([])}}, "start"), ...way),
     said(`${player}; pot ${brief(found.pot, 6)}${found.to_call > 0 ? `, ${brief(found.to_call, 6)} to call` : ""}`), make("p", {class: "buttons"}, ...rows),
     found.raises ? make("p", {class: "buttons"}, size, make("button", {id: "tree-add", "data-key": "add", on: {click: quietly(addSize)}}, "add size")) : null, make("p", {id: "tree-note", role: "status", class: "error"}));

@@ -1,7 +1,8 @@
 // Values on the screen: their unit, and the amount from which they count. The page states both.
 
-const VALUE_OF = {net: "net of half the pot", pot: "share of the pot"};
-const VALUE_IN = {chips: "chips", bb: "big blinds", percent: "% of the pot"};
+const partName = () => state.about.players > 2 ? "a third of" : "half";
+const VALUE_OF = {net: () => `net of ${partName()} the pot`, pot: () => "share of the pot"};
+const VALUE_IN = {chips: () => "chips", bb: () => "big blinds", percent: () => "% of the pot"};
 
 // Prizes of a tournament have one unit; games without a pot at the start have no shares of it.
 const hasPot = () => known(state.about.pot) && !state.about.tournament;
@@ -22,7 +23,7 @@ const amount = (value, chips = chipsOf(state.node)) => known(value) ? value * va
 const worthOf = (value, player = state.node.player, chips = chipsOf(state.node)) =>
   known(value) ? (value + (valueOf() === "pot" && chips && chips.put_in ? chips.put_in[player] : 0)) * valueFactor(chips) : value;
 // Texts: a difference or a loss, and a value.
-const lostText = (value, digits) => brief(amount(value), digits);
+const lostText = (value, digits, chips) => brief(amount(value, chips), digits);
 const worthText = (value, digits, player, chips) => (valueOf() === "pot" ? brief : signed)(worthOf(value, player, chips), digits);
 
 function convention(chips = chipsOf(state.node)) {
@@ -31,7 +32,7 @@ function convention(chips = chipsOf(state.node)) {
   if (!hasPot()) return unit ? `EV: ${unit} won or lost in the whole game${per}.` : "";
   return valueOf() === "pot"
     ? `EV: part of the pot that the player gets from here on, own bets included; a fold is 0${per}.`
-    : `EV: won beyond half of the pot at the start (${brief(pot, 6)} / 2)${per}; the values of both sum to 0, less rake.`;
+    : `EV: won beyond ${partName().replace(/ of$/, "")} of the pot at the start (${brief(pot, 6)} / ${state.about.players})${per}; the values of all players sum to 0, less rake.`;
 }
 
 function showUnits() {
@@ -41,7 +42,7 @@ function showUnits() {
   if (box.hidden) return;
   const choice = (id, names, label, now, can) => make("select", {id, "aria-label": label, hidden: Object.keys(names).filter(can).length < 2, on: {
     change: event => { look({[id.slice(6)]: event.target.value}); show(); showCost(); at(id).focus(); }}},
-  ...Object.entries(names).filter(([name]) => can(name)).map(([name, words]) => make("option", {value: name, selected: name === now}, words)));
+  ...Object.entries(names).filter(([name]) => can(name)).map(([name, words]) => make("option", {value: name, selected: name === now}, words())));
   box.replaceChildren(choice("value-of", VALUE_OF, "values count from", valueOf(), canCount.of), " ",
     choice("value-in", VALUE_IN, "unit of values", valueIn(), canCount.in));
 }

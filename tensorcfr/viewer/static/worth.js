@@ -3,7 +3,7 @@
 function showCost() {
   const {solutions, tournament} = state.about, [a, b] = solutions, unit = unitName(), start = state.about.start;
   const told = (name, value, player) => name === "before" ? brief(value) : name === "a" || name === "b" ? worthText(value, 4, player, start)
-    : signed(known(value) ? value * valueFactor(start) : value);
+    : signed(known(value) ? value * valueFactor(start) : value, a.values.length > 2 ? 2 : 4);
   const isShare = name => name.startsWith("gain") && tournament && tournament.pool;
   const rows = [
     tournament ? ["before the hand", "before", tournament.before] : null,
@@ -18,6 +18,20 @@ function showCost() {
   const head = make("tr", {}, make("th", {}, ""), ...a.values.map((_, player) => make("th", {}, seat(player))));
   at("worth-title").textContent = `values${unit ? `, ${unit}` : ""}`;
   at("cost").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+}
+
+// Meaning of the gains of three players, and the gap of a joint play, which has a theorem.
+function showJoint(found, failed) {
+  const box = at("joint");
+  box.hidden = !answers || state.about.players < 3 || state.about.kind !== "public";
+  if (box.hidden) return;
+  const ask = make("button", {id: "joint-ask", title: "iterations of CFR+ with simultaneous updates", on: {click: async () => {
+    ask.disabled = true;
+    try { showJoint(await request(`/api/joint?iterations=${Number(at("iterations").value)}`)); at("joint-ask").focus(); } catch (error) { showJoint(null, error.message); }
+  }}}, "gap of the joint play");
+  const said = found && `In the joint play of ${whole(found.iterations)} iterations all players play the strategies of one iteration, drawn at random. Nobody gains more than ${exploitable(found.weighted)} by leaving it for a fixed strategy (equally likely iterations: ${exploitable(found.average)}). With more iterations this goes to 0.`;
+  box.replaceChildren(make("p", {class: "dim"}, "“could gain” is exact: the best response of a player who changes alone. Players who change together may take more from another one, so a value is not a promise."),
+    make("p", {class: "buttons"}, ask), make("p", {id: "joint-said", role: "status", class: failed ? "error" : "dim"}, failed || said || ""));
 }
 
 // Bubble factors of each pair of players, and below each the risk premium.

@@ -1,0 +1,93 @@
+"""Sums over triples of hands: payoffs and equities of three players, one triple at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, product
+
+import numpy as np
+
+from tensorcfr.rules import CardGame, Fold, SidePots
+
+
+def triples(
+    rules: CardGame, board: tuple[int, ...], weights: Sequence[np.ndarray]
+) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
+    """Yield three hands that share no card with each other or the board, and their weights."""
+    for hands in product(*(range(len(own)) for own in rules.hands)):
+        cards = [*board]
+        for player, hand in enumerate(hands):
+            cards += rules.hands[player][hand].tolist()
+        if len(set(cards)) == len(cards):
+            yield hands, tuple(float(weights[p][h]) for p, h in enumerate(hands))
+
+
+def strengths_of(rules: CardGame, board: tuple[int, ...], hands: tuple[int, ...]) -> list[int]:
+    return [
+        int(rules.strength(board, rules.hands[player][hand][None])[0])
+        for player, hand in enumerate(hands)
+    ]
+
+
+def shares(strength: Sequence[int], competing: Sequence[int]) -> list[float]:
+    """Return each player's share of a pot."""
+    best = max(strength[player] for player in competing)
+    winners = [player for player in competing if strength[player] == best]
+    return [1 / len(winners) if player in winners else 0.0 for player in range(3)]
+
+
+def paid(
+    rules: CardGame, end: Fold | SidePots, board: tuple[int, ...], hands: tuple[int, ...]
+) -> list[float]:
+    """Return each player's utility at a terminal."""
+    if isinstance(end, Fold):
+        return list(end.utilities)
+    utilities = [-amount for amount in end.paid]
+    strength = strengths_of(rules, board, hands)
+    for amount, competing in end.pots:
+        for player, share in enumerate(shares(strength, competing)):
+            utilities[player] += amount * share
+    return utilities
+
+
+def sums_over_triples(
+    rules: CardGame,
+    board: tuple[int, ...],
+    weights: Sequence[np.ndarray],
+    player: int,
+    number: Callable[[tuple[int, ...]], float],
+) -> np.ndarray:
+    """Return for each hand of a player the sum of a number of the triples with it, times the
+    weights of the others' hands."""
+    sums = np.zeros(len(rules.hands[player]))
+    for hands, weight in triples(rules, board, weights):
+        others = np.prod([weight[p] for p in range(3) if p != player])
+        sums[hands[player]] += others * number(hands)
+    return sums
+
+
+def equities_by_triples(
+    rules: CardGame,
+    board: tuple[int, ...],
+    weights: Sequence[np.ndarray],
+    dealt: int,
+    competing: Sequence[int],
+) -> list[np.ndarray]:
+    """Return each player's equities; NaN without a triple, and for players who have folded."""
+    free = sorted(set(rules.free.tolist()) - set(board))
+    found = []
+    for player in range(3):
+        won, met = np.zeros((2, len(rules.hands[player])))
+        for cards in combinations(free, dealt):
+            whole = (*board, *cards)
+
+            def share(
+                hands: tuple[int, ...], whole: tuple[int, ...] = whole, player: int = player
+            ) -> float:
+                return shares(strengths_of(rules, whole, hands), competing)[player]
+
+            won += sums_over_triples(rules, whole, weights, player, share)
+            met += sums_over_triples(rules, whole, weights, player, lambda hands: 1.0)
+        impossible = (met <= 0) | (player not in competing)
+        found.append(np.where(impossible, np.nan, won / np.where(met > 0, met, 1.0)))
+    return found
