@@ -42,6 +42,7 @@ def public_traversal(game: FlatGame, layout: TableLayout) -> TraversalTree:
         visits_once=True,
         dealt=game.n_players,
         hands=tree.prior.shape[1],
+        drawn=game.n_players,
         probability=np.empty(0),
         deal=np.stack([deals, deals[alias]], axis=1).astype(np.uint32),
         deal_threshold=threshold,
@@ -82,6 +83,7 @@ def all_hands_traversal(game: FlatGame, layout: TableLayout) -> AllHandsTree:
         depth=tree_depth(tree.first_child),
         width=int(np.diff(tree.first_child)[tree.player >= 0].max(initial=1)),
         infosets=int(form.bucket_lanes[layout.step > 0].sum()),
+        drawn=0,
         dealing=count_dealing(tree),
     )
 
