@@ -16,6 +16,7 @@ import numpy as np
 from ..algorithms import Deep
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..errors import GameError, MemoryLimitError
+from ..kernels.random import Script
 from ..kernels.reservoir import Batches, Reservoir, draw_batches
 from ..kernels.tree_access import draw_deals
 from ..model.card_structure import DECISION
@@ -32,6 +33,11 @@ MOST_INFOSETS = 2**31 - 1
 """Maximum number of infosets, which samples number by 32 bits."""
 PREDICTED = 1 << 14
 """Number of infosets for which a network is evaluated together."""
+
+
+Play = Callable[[int, np.ndarray], np.ndarray]
+"""Function from a player and infosets, int64 (infosets,), to their strategies, float64 (infosets,
+most actions)."""
 
 
 class CardInputs:
@@ -190,14 +196,14 @@ class DrawnTable:
         self.game, self.numbers = game, np.zeros(size)
 
     def play_uniformly(self) -> None:
-        """Do nothing: strategies are set when deals are drawn."""
+        """Leave the numbers as they are: strategies are set when deals are drawn."""
 
     def group(self, index: int) -> np.ndarray:
         """Return no numbers, because there are none between iterations."""
         return NO_ARRAY
 
     def set_group(self, index: int, values: np.ndarray) -> None:
-        """Do nothing, because there are no numbers between iterations."""
+        """Ignore the numbers, because there are none between iterations."""
 
 
 class CardInfosets(CompiledSource):
@@ -246,12 +252,13 @@ class CardInfosets(CompiledSource):
         """Largest absolute utility."""
         self.n_infosets = inputs.n_infosets
 
-    def draw(self, play: Callable[[int, np.ndarray], np.ndarray], generator: np.ndarray) -> None:
+    def draw(
+        self, play: Callable[[int, np.ndarray], np.ndarray], generator: np.ndarray | Script
+    ) -> None:
         """Draw the deals of the next traversals, and set the strategies at their infosets.
 
         Args:
-            play: Function from a player and int64 (infosets,) to strategies, float64 (infosets,
-                most actions).
+            play: Function that returns strategies.
             generator: uint64 (4,) or a script: modified in place.
         """
         inputs, players = self.inputs, self.game.n_players
@@ -266,9 +273,9 @@ class CardInfosets(CompiledSource):
         self.block[::size] = infosets.ravel()
         numbers = self.table.numbers.reshape(len(inputs.decision), deals, size)
         for player in range(players):
-            own = np.flatnonzero(inputs.player == player)
-            played = play(player, infosets[own].ravel()).reshape(len(own), deals, -1)
-            for index, strategies in zip(own.tolist(), played, strict=True):
+            decisions = np.flatnonzero(inputs.player == player)
+            played = play(player, infosets[decisions].ravel()).reshape(len(decisions), deals, -1)
+            for index, strategies in zip(decisions.tolist(), played, strict=True):
                 # A block has as many regrets, which nothing reads, and then the strategy.
                 count = int(inputs.n_actions[index])
                 numbers[index, :, count : 2 * count] = strategies[:, :count]
@@ -312,7 +319,7 @@ def _facts(nodes: CardNodes, node: int) -> Sequence[tuple[object, ...]]:
         node = parent
     facts: list[tuple[object, ...]] = [("player", player)]
     for position, (r, label) in enumerate(reversed(steps)):
-        before = sum(other < r for other, _ in steps)
+        before = sum(step_round < r for step_round, _ in steps)
         facts.append(("step", r, position - before, label))
     return facts
 

@@ -83,7 +83,7 @@ class CardDeepSolver(DeepSolver):
         return self._advantages.strategies(parameters, infosets, unplayed)
 
     def _play(self, player: int, predicted: np.ndarray) -> None:
-        """Do nothing: strategies are computed for drawn deals."""
+        """Ignore the predictions: strategies are computed for drawn deals."""
 
     # ------------------------------------------------------------------- its state and policies
 
@@ -176,16 +176,16 @@ def _network_policy(
         unplayed: See :attr:`tensorcfr.algorithms.Deep.unplayed`.
         softmax: True if the outputs of the networks are probabilities.
     """
-    made: list[tuple[CardLearner, list[np.ndarray]]] = []
+    ready: list[tuple[CardLearner, list[np.ndarray]]] = []
 
     def learner_and_parameters() -> tuple[CardLearner, list[np.ndarray]]:
-        if not made:
+        if not ready:
             inputs = CardInputs(cast(CardNodes, game.nodes))
             learner = CardLearner(record, cast(Any, inputs), 1.0, softmax=softmax)
             # A player without samples plays all actions equally.
             none = np.zeros((1, learner.size), np.float32)
-            made.append((learner, [np.append(fit.fitted, none)[: learner.size] for fit in fits()]))
-        return made[0]
+            ready.append((learner, [np.append(fit.fitted, none)[: learner.size] for fit in fits()]))
+        return ready[0]
 
     def ask(nodes: PublicNodes, node: int, layout: NodeLayout, hands: np.ndarray) -> np.ndarray:
         if len(layout.actions) == 1:

@@ -148,9 +148,9 @@ def _visit_histories(
         opened.fork[forks, 0] = entry
         opened.fork[forks, 1] = entries
         opened.fork[forks, 2] = node_index
-        at = entry, entries, queued, histories
+        entered = entry, entries, queued, histories
         queued, histories = _queue_children(
-            traversal, opened, held, prune, node_index, actor, block, *at
+            traversal, opened, held, prune, node_index, actor, block, *entered
         )
         forks += ONE
         entries += U(node[node_index]["n_children"])

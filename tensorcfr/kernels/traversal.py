@@ -179,9 +179,8 @@ class CardTree(NamedTuple):
     first_board: np.ndarray
     """uint32 (rounds,): first row of ``board`` of each round; round 0 is before all deals."""
     board: np.ndarray
-    """uint32 (boards, 5): for each board of every round the board before the last deal, the solved
-    board, the permutation that maps to it, the kind of its classes of hands, and the row of
-    ``rank`` of the solved board."""
+    """uint32 (boards, 5): the board before the last deal; the solved board, and the permutation
+    that maps to it; the kind of its classes of hands; its row of ``rank``."""
     image: np.ndarray
     """uint32 (permutations, players, most hands): image of each hand under each permutation."""
     lane: np.ndarray

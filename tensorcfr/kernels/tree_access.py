@@ -1,9 +1,8 @@
 """Nodes of a traversal tree, and the path down to the next decision.
 
-All functions are called inside kernels.  Most have an implementation per kind of tree: histories, a
-public tree with hands drawn first, the betting of a card game with hands and a board drawn first,
-and a public tree with all hands together.  The implementation is selected at compile time, by the
-fields that the tree has.
+Most functions are called inside kernels.  Many have an implementation per kind of tree: histories,
+a public tree with hands drawn first, a public tree with all hands together, a card tree.  It is
+selected at compile time, by the fields that the tree has.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def _deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64
 
 
 @inlined
-def _take_deal(tree: CardTree, held: np.ndarray, generator: np.ndarray) -> np.uint64:
+def _take_deal(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64:
     deal = tree.next_deal[0]
     tree.next_deal[0] = deal + 1
     for k in range(held.shape[0]):
@@ -98,9 +97,9 @@ def _deal_cards(tree: CardTree, held: np.ndarray, generator: np.ndarray) -> np.u
         apart = True
         # Hands of earlier players have been drawn; `held` has their numbers.
         for j in range(k):
-            other = U(tree.group[j]) + held[j]
+            drawn = U(tree.group[j]) + held[j]
             for word in range(words):
-                if tree.cards[last, word] & tree.cards[other, word]:
+                if tree.cards[last, word] & tree.cards[drawn, word]:
                     apart = False
         # A common card rejects the whole deal: to draw only the last part again would favour hands
         # with few cards in common with others.

@@ -183,8 +183,8 @@ class CompiledSource(CompiledInfosets):
     ) -> None:
         super().__init__(layout.game)
         self.table, self.tree, players = layout, tree, layout.game.n_players
-        sizes = {"drawn": tree.drawn, "tries": tries}
-        self.frames: Frames = new_frames(tree.depth, tree.width, players, **sizes)
+        size = tree.depth, tree.width, players
+        self.frames: Frames = new_frames(*size, drawn=tree.drawn, tries=tries)
         self.done = 0
         """Number of iterations done of the last schedule."""
         layout.play_uniformly()

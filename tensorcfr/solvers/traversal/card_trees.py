@@ -90,7 +90,9 @@ def card_tree(
         first_board=np.cumsum([0, *(len(of.parent) for of in nodes.boards[:-1])], dtype=np.uint32),
         board=board,
         image=np.stack([_filled(hands, nodes) for hands in zip(*symmetry.hands, strict=True)]),
-        lane=np.stack([_filled([one.of_hand for one in both], nodes) for both in symmetry.played]),
+        lane=np.stack(
+            [_filled([classes.of_hand for classes in both], nodes) for both in symmetry.played]
+        ),
         rank=rank,
         order=order,
         first_block=np.concatenate([np.empty(0, np.int64), *blocks]).astype(np.uint32),
@@ -183,13 +185,15 @@ def _ranks(nodes: CardNodes, dealt: np.ndarray) -> np.ndarray:
     rules = nodes.rules
     board = (*rules.board, *dealt.tolist())
     live = [np.flatnonzero(~np.isin(hands, board).any(axis=1)) for hands in rules.hands]
-    strengths = [rules.strength(board, h[own]) for h, own in zip(rules.hands, live, strict=True)]
+    strengths = [
+        rules.strength(board, h[which]) for h, which in zip(rules.hands, live, strict=True)
+    ]
     rank = np.unique(np.concatenate(strengths), return_inverse=True)[1].reshape(-1)
     filled = np.zeros((rules.n_players, max(map(len, rules.hands))), np.uint32)
-    for row, own, numbers in zip(
+    for row, which, numbers in zip(
         filled, live, np.split(rank, np.cumsum([*map(len, live)])[:-1]), strict=True
     ):
-        row[own] = numbers
+        row[which] = numbers
     return filled
 
 
