@@ -41,7 +41,7 @@ Runs = dict[str, tuple[Record | str, tuple[int, ...]]]
 RUNS: dict[str, Runs] = {
     "six_ranks": {
         "dcfr": ("dcfr", (1, 10, 100)),
-        "external sampling": (EXTERNAL_SAMPLING, (10_000, 100_000, 1_000_000)),
+        "external sampling": (EXTERNAL_SAMPLING, (10_000, 100_000, 1_000_000, 10_000_000)),
         "deep-cfr": (DEEP, (1, 5, 15)),
     },
     "flop_holdem": {"deep-cfr": (LARGE, (20,))},
@@ -90,9 +90,14 @@ def main() -> None:
         measure(given.what, given.out or FIGURES / f"deep_cards_{given.what}.csv")
         return
     rows = read_rows(FIGURES / "deep_cards_six_ranks.csv")
-    cells = [[row["algorithm"], *(f"{float(row[c]):,.5g}" for c in COLUMNS)] for row in rows]
+    cells = [[row["algorithm"], *(_rounded(float(row[c])) for c in COLUMNS)] for row in rows]
     text = f"{table(['', *COLUMNS.values()], cells)}\n\n{origin_of(rows[-1])}."
     write_parts(PAGE, "deep_cards", {"six ranks": text})
+
+
+def _rounded(number: float) -> str:
+    """A number with three digits, or without decimals if it has more before the point."""
+    return f"{number:,.0f}" if number >= 100.0 else f"{number:.3g}"
 
 
 if __name__ == "__main__":

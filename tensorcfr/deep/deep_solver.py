@@ -64,8 +64,9 @@ class DeepSolver(DeepStateFile, SamplingSolver):
     :class:`tensorcfr.SampledSolver`.  The networks are evaluated once for a new infoset.
 
     Args:
-        game: A compiled game, or a game by its rules, as for :class:`tensorcfr.SampledSolver`, with
-            at least two players.
+        game: A flat compiled game, or a game by its rules, as for :class:`tensorcfr.SampledSolver`,
+            with at least two players.  Card games in chunks have a solver of their own, which
+            :func:`tensorcfr.solve` chooses.
         algorithm: A record, or its name; see :class:`tensorcfr.algorithms.Deep`.
         state: The state to continue from, after ``iteration`` iterations; copied.
         iteration: Number of iterations that led to ``state``.
