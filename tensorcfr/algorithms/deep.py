@@ -86,7 +86,11 @@ class Deep(Record):
     is_sampled = True
     samples_rules = True
     solvers = MappingProxyType(
-        {"flat": "deep.deep_solver:DeepSolver", "rules": "deep.deep_solver:DeepSolver"}
+        {
+            "flat": "deep.deep_solver:DeepSolver",
+            "chunks": "deep.card_solver:CardDeepSolver",
+            "rules": "deep.deep_solver:DeepSolver",
+        }
     )
     own_draws = None
 

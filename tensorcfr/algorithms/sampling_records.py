@@ -64,6 +64,7 @@ class Sampling(Record):
     solvers = MappingProxyType(
         {
             "flat": "solvers.sampled_solver:SampledSolver",
+            "chunks": "solvers.sampled_solver:SampledSolver",
             "rules": "solvers.sampled_solver:SampledSolver",
         }
     )

@@ -1,8 +1,8 @@
 """Deep CFR, Single Deep CFR and DREAM: networks predict regrets; needs ``tensorcfr[deep]``.
 
 A network is evaluated for many infosets at once, and the traversals read its strategy from an
-array.  The array covers all infosets of a compiled game, or the visited infosets if the game is
-given by its rules.
+array.  The array covers all infosets of a compiled game, the infosets of drawn deals in a card game
+in chunks, or the visited infosets if the game is given by its rules.
 """
 
 from .deep_solver import DeepSolver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -64,8 +64,9 @@ class DeepSolver(DeepStateFile, SamplingSolver):
     :class:`tensorcfr.SampledSolver`.  The networks are evaluated once for a new infoset.
 
     Args:
-        game: A compiled game, or a game by its rules, as for :class:`tensorcfr.SampledSolver`, with
-            at least two players.
+        game: A flat compiled game, or a game by its rules, as for :class:`tensorcfr.SampledSolver`,
+            with at least two players.  Card games in chunks have a solver of their own, which
+            :func:`tensorcfr.solve` chooses.
         algorithm: A record, or its name; see :class:`tensorcfr.algorithms.Deep`.
         state: The state to continue from, after ``iteration`` iterations; copied.
         iteration: Number of iterations that led to ``state``.
@@ -109,16 +110,12 @@ class DeepSolver(DeepStateFile, SamplingSolver):
         """Fits behind the strategies of each iteration, if they are stored."""
         self._cached_average: tuple[int, Policy] | None = None
         arrays = None if initial is None else initial._asdict()
-        if game.layout != Layout.RULES:
-            self.source = GameInfosets(game, record, arrays, self.memory_limit)
-            self._cumulative = np.zeros(game.n_sequences)
-        else:
-            self.source = RuleInfosets(game, record, arrays, entered=self._entered)
-            self._cumulative = np.zeros(0)
+        self.source = self._make_source(arrays)
+        self._cumulative = np.zeros(game.n_sequences if self.source.has_all else 0)
         self._inputs = self.source.inputs
-        self._advantages: Learner = make_learner(record, self._inputs, 1.0)
+        self._advantages: Learner = self._make_learner(softmax=False)
         """Learner that predicts advantages and baselines."""
-        self._averages: Learner = make_learner(record, self._inputs, 1.0, softmax=True)
+        self._averages: Learner = self._make_learner(softmax=True)
         """Learner that predicts average strategies."""
         baselines = players * record.has_baseline_network
         self._parameters: list[np.ndarray]
@@ -133,13 +130,23 @@ class DeepSolver(DeepStateFile, SamplingSolver):
         self._samples: list[Samples]
         """Reservoirs of each player."""
         if initial is None:
-            self._samples = self._new_samples(self._inputs.sequence.shape[1])
+            self._samples = self._new_samples(self._inputs.most_actions)
         else:
             self._load_state(initial)
         # A schedule without traversals compiles the kernels now.
         with naming_memory_limit(self):
             self._sample(np.empty((0, 1)), 0)
         self._refresh_inputs()
+
+    def _make_source(self, arrays: Mapping[str, np.ndarray] | None) -> Any:
+        """Make the source of histories and infosets, with the infosets of a state if there is
+        one."""
+        if self.game.layout != Layout.RULES:
+            return GameInfosets(self.game, self.algorithm, arrays, self.memory_limit)
+        return RuleInfosets(self.game, self.algorithm, arrays, entered=self._entered)
+
+    def _make_learner(self, *, softmax: bool) -> Learner:
+        return make_learner(self.algorithm, self._inputs, 1.0, softmax=softmax)
 
     def _new_samples(self, width: int) -> list[Samples]:
         """Make empty reservoirs of all players; they share the generator and the infosets."""
@@ -223,10 +230,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
             record.updates,
             f"{where}, advantage network of player {player}",
         )
-        rows = self._rows(player)
-        self._set(REGRETS, rows, predicted / self._scale)
-        played = probabilities(predicted, self._inputs.is_action, record.unplayed)
-        self._set(STRATEGY, rows, played)
+        self._play(player, predicted)
         if filled(samples.baselines):
             predicted = self._fit(
                 self._baseline_parameters,
@@ -237,6 +241,18 @@ class DeepSolver(DeepStateFile, SamplingSolver):
                 f"{where}, baseline network of player {player}",
             )
             self._set_baselines(player, predicted)
+
+    def _play(self, player: int, predicted: np.ndarray) -> None:
+        """Set the next strategies of a player by regret matching.
+
+        Args:
+            player: The player.
+            predicted: float64 (infosets, most actions): predicted advantages.
+        """
+        rows = self._rows(player)
+        self._set(REGRETS, rows, predicted / self._scale)
+        played = probabilities(predicted, self._inputs.is_action, self.algorithm.unplayed)
+        self._set(STRATEGY, rows, played)
 
     def _fit(
         self,
@@ -325,7 +341,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
             if player == 0:
                 self._networks.append(list(self._parameters))
             self._networks[-1][1 - player] = self._parameters[1 - player]
-        if not self.source.grows:
+        if self.source.has_all:
             form, reach = self.game.form, np.empty(self.game.n_sequences)
             evaluation.realization_plan(form, self.source.table.group(STRATEGY), reach)
             for opponent in range(self.game.n_players):
@@ -384,7 +400,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
             values = [source.table.group(BASELINE + player) for player in baselines]
             arrays["baseline"] = np.array(values).reshape(len(values), source.n_sequences)
             arrays["factor"] = np.array([self._scale])
-        else:
+        elif source.has_all:
             arrays["regret"] = source.table.group(REGRETS)
             arrays["cumulative"] = self._cumulative.copy()
             if source.history_values.size:
@@ -425,7 +441,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
             for player, baseline in enumerate(state.baseline):
                 source.table.set_group(BASELINE + player, baseline)
             self._set_scale(float(state.factor[0]))
-        else:
+        elif source.has_all:
             source.table.set_group(REGRETS, state.regret)
             self._cumulative[:] = state.cumulative
             if state.history_values.size:

@@ -21,7 +21,8 @@ class DeepState(NamedTuple):
 
     A *fit* is the vector of a network's parameters, float32.  On rules, infosets are in the order
     of their entry, and a sequence is an action of one of them.  A fit of a table is then the vector
-    of its predictions for all sequences, float64.
+    of its predictions for all sequences, float64.  Card games in chunks store neither strategies
+    nor features, because both follow from the fits and the numbers of infosets.
     """
 
     def __repr__(self) -> str:

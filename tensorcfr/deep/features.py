@@ -194,9 +194,9 @@ def _public_features(game: FlatGame) -> np.ndarray:
             seen[node] = tuple(_public_facts(nodes, node))
         player = nodes.player(node)
         rows.append(
-            [("player", player), *_characters("hand", nodes.hands[player][hand]), *seen[node]]
+            [("player", player), *characters("hand", nodes.hands[player][hand]), *seen[node]]
         )
-    return _one_hot(rows)
+    return one_hot(rows)
 
 
 def _public_facts(nodes: PublicNodes, node: int) -> Iterable[tuple[object, ...]]:
@@ -206,7 +206,7 @@ def _public_facts(nodes: PublicNodes, node: int) -> Iterable[tuple[object, ...]]
     for child, label in nodes.path(node):
         if nodes.player(parent) == CHANCE:
             stage, position = stage + 1, 0
-            yield from _characters(("board", stage), label)
+            yield from characters(("board", stage), label)
         else:
             yield "step", stage, position, label
             position += 1
@@ -226,17 +226,17 @@ def _label_features(game: FlatGame) -> np.ndarray:
         steps = [("own", position, label) for position, label in enumerate(reversed(own_actions))]
         player = int(game.infoset_player[infoset])
         rows.append(
-            [("player", player), *_characters("label", game.infoset_labels[infoset]), *steps]
+            [("player", player), *characters("label", game.infoset_labels[infoset]), *steps]
         )
-    return _one_hot(rows)
+    return one_hot(rows)
 
 
-def _characters(kind: object, label: str) -> Iterable[tuple[object, ...]]:
+def characters(kind: object, label: str) -> Iterable[tuple[object, ...]]:
     """Yield each character of a label, with its position, as a fact."""
     return ((kind, position, character) for position, character in enumerate(label))
 
 
-def _one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
+def one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
     """Encode facts as one-hot columns; facts that all rows share have no column.
 
     Args:

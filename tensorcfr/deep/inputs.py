@@ -35,6 +35,16 @@ class Inputs(NamedTuple):
     """bool (rows, outputs): True if an infoset of the row has an action with this output."""
 
     @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.features.shape[1]
+
+    @property
+    def most_actions(self) -> int:
+        """Maximum number of actions of an infoset."""
+        return self.sequence.shape[1]
+
+    @property
     def n_outputs(self) -> int:
         """Number of outputs of a network."""
         return self.legal.shape[1]

@@ -20,7 +20,8 @@ TRAINING_STREAM = 1
 """Random stream of a seed for networks and reservoirs.  Traversals use the seed itself, like other
 sampling solvers."""
 SPAN = 250
-"""Number of updates whose batches are drawn together."""
+"""Number of updates whose batches are drawn together, if the features of all infosets are in
+memory."""
 
 
 class OneInfoset(NamedTuple):
@@ -120,6 +121,8 @@ class NetworkLearner(Learner):
     """Learner with a network for each player."""
 
     needs_samples = True
+    span = SPAN
+    """Number of updates whose batches are drawn together."""
 
     def __init__(
         self, algorithm: Deep, inputs: Inputs, scale: float, *, softmax: bool = False
@@ -129,9 +132,7 @@ class NetworkLearner(Learner):
             from .networks import make_network
         except ImportError as error:
             raise MissingExtraError(error.name or "jax", "deep") from error
-        self._network = make_network(
-            algorithm, inputs.features.shape[1], inputs.n_outputs, softmax=softmax
-        )
+        self._network = make_network(algorithm, inputs.width, inputs.n_outputs, softmax=softmax)
         self.size = self._network.size
 
     def fit(  # noqa: D102
@@ -143,38 +144,41 @@ class NetworkLearner(Learner):
         generator: np.ndarray,
         what: str,
     ) -> np.ndarray:
-        inputs, network = self.inputs, self._network
+        network = self._network
         if not (self.algorithm.warm and parameters.any()):
             with np.errstate(over="ignore"):
                 parameters = network.fresh(int(draw(generator) * 2.0**32))
         begun = network.begin(parameters)
-        first_row, rows = inputs.rows_of(player)
-        # If there are no more rows than samples in a batch, samples are summed by row.
-        sums_by_row = rows <= self.algorithm.batch
-        batch_rows = rows if sums_by_row else self.algorithm.batch
         losses: list[Any] = []
-        for done in range(0, updates, SPAN):
-            batches = _empty_batches(min(SPAN, updates - done), batch_rows, inputs.n_outputs)
-            draw_batches(
-                reservoir,
-                inputs.row,
-                inputs.output,
-                first_row,
-                self.algorithm.batch,
-                sums_by_row,
-                self.scale,
-                generator,
-                batches,
-            )
+        for done in range(0, updates, self.span):
+            drawn = self._draw(reservoir, player, min(self.span, updates - done), generator)
             # JAX runs asynchronously: do not read its results here, so that training continues
             # while the next batches are drawn.
-            begun, span_losses = network.train(begun, inputs.features, inputs.legal, *batches)
+            begun, span_losses = network.train(begun, *drawn)
             losses.append(span_losses)
         _check_losses(np.concatenate(losses), what)
         trained = np.array(begun[0], dtype=np.float32)
         if not np.isfinite(trained).all():
             raise TrainingError(f"{what}: parameters are not finite after update {updates}")
         return trained
+
+    def _draw(
+        self, reservoir: Reservoir, player: int | None, updates: int, generator: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """Draw the batches of some updates.
+
+        Returns:
+            Features, legal outputs and the arrays of :class:`~tensorcfr.kernels.reservoir.Batches`,
+            as ``Network.train`` takes them.
+        """
+        inputs, batch = self.inputs, self.algorithm.batch
+        first_row, rows = inputs.rows_of(player)
+        # If there are no more rows than samples in a batch, samples are summed by row.
+        sums_by_row = rows <= batch
+        batches = empty_batches(updates, rows if sums_by_row else batch, inputs.n_outputs)
+        rows_and_outputs = inputs.row, inputs.output, first_row, batch, sums_by_row
+        draw_batches(reservoir, *rows_and_outputs, self.scale, generator, batches)
+        return inputs.features, inputs.legal, *batches
 
     def predict(  # noqa: D102
         self, reservoir: Reservoir, player: int | None, parameters: np.ndarray
@@ -274,7 +278,8 @@ def _check_losses(losses: np.ndarray, what: str) -> None:
         )
 
 
-def _empty_batches(updates: int, rows: int, outputs: int) -> Batches:
+def empty_batches(updates: int, rows: int, outputs: int) -> Batches:
+    """Allocate the batches of some updates."""
     return Batches(
         np.empty((updates, rows), np.int32),
         np.empty((updates, rows, outputs), np.float32),

@@ -9,6 +9,7 @@ import numpy as np
 from .._util.violations import first_true
 from ..kernels import evaluation
 from ..model.arrays import SequenceForm
+from ..model.chunked_form import ChunkedForm, buckets_by_part
 
 SUM_TOLERANCE = {"float64": 1e-9, "float32": 1e-5}
 """Tolerance of the sum of an infoset's probabilities against 1, by dtype."""
@@ -16,14 +17,14 @@ REACH_TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 """Tolerance of reaches against products of probabilities, by dtype."""
 
 
-def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
+def wrong_strategy(form: ChunkedForm, strategy: np.ndarray) -> str | None:
     """Describe the error in a behaviour strategy; None if there is none.
 
     Args:
         form: The game, whose invariants hold.
-        strategy: float64 or float32 (sequences,): probabilities, 1 for the empty sequences.
+        strategy: float64 or float32 (numbers,): probabilities, 1 for the empty sequences.
     """
-    empty = form.player_sequences[:-1]
+    empty = form.trunk.player_sequences[:-1]
     if not (strategy[empty] == 1.0).all():
         return f"the empty sequences have the probabilities {strategy[empty].tolist()}, not 1"
     tolerance = SUM_TOLERANCE[str(strategy.dtype)]
@@ -31,16 +32,19 @@ def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
     # Negated, so that NaN is refused.
     if not (least >= 0.0 and most <= 1.0 + tolerance):
         return f"{float(least if not least >= 0.0 else most)!r} is not a probability"
-    buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes, form.bucket_infoset)
-    for begin, actions, lanes, infoset in zip(*(b.tolist() for b in buckets), strict=True):
-        table = strategy[begin : begin + actions * lanes].reshape(actions, lanes)
-        sums = table.sum(axis=0, dtype=np.float64)
-        if (lane := first_true(~(np.abs(sums - 1.0) <= tolerance))) is not None:
-            return f"the probabilities of infoset {infoset + lane} sum to {float(sums[lane])!r}"
+    infoset = 0
+    for base, buckets in buckets_by_part(form):
+        for first, actions, lanes in zip(*buckets, strict=True):
+            begin = base + first
+            table = strategy[begin : begin + actions * lanes].reshape(actions, lanes)
+            sums = table.sum(axis=0, dtype=np.float64)
+            if (lane := first_true(~(np.abs(sums - 1.0) <= tolerance))) is not None:
+                return f"the probabilities of infoset {infoset + lane} sum to {float(sums[lane])!r}"
+            infoset += lanes
     return None
 
 
-def wrong_state(form: SequenceForm, state: Any) -> str | None:
+def wrong_state(form: ChunkedForm, state: Any) -> str | None:
     """Describe the error in the arrays of a solver; None if there is none.  Shapes and dtypes have
     been checked.
 
@@ -61,7 +65,7 @@ def wrong_state(form: SequenceForm, state: Any) -> str | None:
     if touched is not None and touched[1] > touched[0]:
         return f"touched is {touched.tolist()}: more decision nodes than nodes"
     reach = getattr(state, "reach", None)
-    return None if reach is None else wrong_reach(form, state.strategy, reach)
+    return None if reach is None else wrong_reach(form.trunk, state.strategy, reach)
 
 
 def wrong_reach(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray) -> str | None:

@@ -26,6 +26,7 @@ from .traversal import (
     PENDING,
     TERMINAL_NODE,
     ZERO,
+    CardTree,
     Orders,
     Traversal,
     TraversalPosition,
@@ -59,7 +60,7 @@ class Opened(NamedTuple):
 
 @kernel
 def chance_sampling(
-    tree: TraversalTree,
+    tree: TraversalTree | CardTree,
     rule: LocalRule,
     orders: Orders,
     sampled: bool,
@@ -88,7 +89,7 @@ def chance_sampling(
         np.empty((entries, 3), np.uint32),
         np.empty((tree.blocks, 2), np.uint32),
     )
-    held, before = np.zeros(tree.utility.shape[1], np.uint64), np.empty(4, np.uint64)
+    held, before = np.zeros(tree.drawn, np.uint64), np.empty(4, np.uint64)
     # If a traversal visits each infoset at most once, it updates the infoset on the spot.
     once = sampled and alternating and tree.visits_once
     clock, n_pending = state.clock[0], ZERO
@@ -142,13 +143,14 @@ def _visit_histories(
         )
         done += ONE
         if actor == TERMINAL_NODE:
-            opened.value[entry] = pay(tree, node_index, traversal.deal, traversal.player)
+            opened.value[entry] = pay(tree, held, node_index, traversal.deal, traversal.player)
             continue
         opened.fork[forks, 0] = entry
         opened.fork[forks, 1] = entries
         opened.fork[forks, 2] = node_index
+        entered = entry, entries, queued, histories
         queued, histories = _queue_children(
-            traversal, opened, prune, node_index, actor, block, entry, entries, queued, histories
+            traversal, opened, held, prune, node_index, actor, block, *entered
         )
         forks += ONE
         entries += U(node[node_index]["n_children"])
@@ -159,6 +161,7 @@ def _visit_histories(
 def _queue_children(
     traversal: Traversal,
     opened: Opened,
+    held: np.ndarray,
     prune: bool,
     node_index: np.uint64,
     actor: np.uint64,
@@ -193,7 +196,7 @@ def _queue_children(
         elif node[child_node]["actor"] == TERMINAL_NODE:
             # Most histories are terminals, which need no entry in the queue.
             histories += ONE
-            opened.value[child] = pay(tree, child_node, traversal.deal, traversal.player)
+            opened.value[child] = pay(tree, held, child_node, traversal.deal, traversal.player)
         else:
             opened.own[child], opened.others[child] = x, y
             opened.queue[queued, 0] = child

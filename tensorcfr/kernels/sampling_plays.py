@@ -56,6 +56,7 @@ from .traversal import (
     TERMINAL_NODE,
     TURN,
     ZERO,
+    CardTree,
     Frames,
     Orders,
     Traversal,
@@ -97,7 +98,7 @@ class Outcome(NamedTuple):
 
 @kernel
 def follow_plays(
-    tree: TraversalTree,
+    tree: TraversalTree | CardTree,
     rule: LocalRule,
     orders: Orders,
     scheme: External | Outcome,
@@ -188,7 +189,7 @@ def _sample_externally(
         history_value = (
             0.0
             if end == IS_EMPTY
-            else pay(traversal.tree, position.node, traversal.deal, traversal.player)
+            else pay(traversal.tree, frames.held, position.node, traversal.deal, traversal.player)
         )
         position = _return_value(
             traversal, frames, samples, scheme.tries, position, history_value, end == IS_EMPTY
@@ -208,7 +209,7 @@ def _sample_outcome(
     position = _sample_play(traversal, frames, samples, scheme.epsilon, position)
     if traversal.tree.node[position.node]["actor"] != TERMINAL_NODE:
         return position, True
-    payoff = pay(traversal.tree, position.node, traversal.deal, traversal.player)
+    payoff = pay(traversal.tree, frames.held, position.node, traversal.deal, traversal.player)
     _update_from_payoff(traversal, frames, samples, scheme.baseline, position.depth, payoff)
     return position, False
 

@@ -71,6 +71,8 @@ class AllHandsTree(NamedTuple):
     """Largest number of actions of a decision."""
     infosets: int
     """Number of infosets with a block."""
+    drawn: int
+    """0, because no hands are drawn; see :attr:`tensorcfr.kernels.traversal.Frames.held`."""
     dealing: int
     """Number of histories at which the hands are dealt: chance nodes, one player's hand after the
     other's."""

@@ -13,10 +13,11 @@ A history whose children are not in the tree yet is a decision without children.
 reaches one stores its position in :class:`Frames`, and returns.  It continues at the next call.  A
 compiled game has no such histories.
 
-There are two kinds of trees.  A history tree has every history of the game.  A public tree is
+There are three kinds of trees.  A history tree has every history of the game.  A public tree is
 traversed with hands that are drawn first: a history is a pair of hands and a public node.  The
-fields of :class:`TraversalTree` that belong to one kind only are None in the other.  None has a
-numba type of its own, so each kernel is compiled for each kind, without branches.
+fields of :class:`TraversalTree` that belong to one kind only are None in the other.  A card tree
+(:class:`CardTree`) is the betting of a card game, traversed with hands and a board that are drawn
+first.  Kernels are compiled for each kind, without branches.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ class TraversalTree(NamedTuple):
     """Number of chance nodes that deal the hands, in public trees; otherwise 0."""
     hands: int
     """Number of hands of player 1, in public trees; otherwise 0."""
+    drawn: int
+    """Length of :attr:`Frames.held`."""
 
     probability: np.ndarray
     """float64 (outcomes,): probability of each outcome; empty in public trees, where chance is
@@ -123,6 +126,87 @@ class TraversalTree(NamedTuple):
     matrix: np.ndarray | None = None
     """uint32 (payoffs,): index of the matrix in ``utility``."""
 
+
+CARD_NODE = np.dtype([*_NODE, ("round", np.uint32)])
+"""Dtype of a node of the betting of a card game.  ``block`` of a decision is the first of its
+entries in :attr:`CardTree.first_block`, or ``NO_BLOCK``; ``payoff`` of a terminal is its row of
+:attr:`CardTree.amount`; ``round`` is the number of deals before the node."""
+
+
+class CardTree(NamedTuple):
+    """Betting of a card game, for traversals that draw the hands and the board first.
+
+    The drawn hands and board determine the infoset of every node of the betting.  A draw is stored
+    in :attr:`Frames.held`: the players' hands; then for each round the solved board, the players'
+    classes of hands on it, and the order of the hands if there is a showdown.
+
+    Hands and board are drawn independently, and again if two of them have a common card.  So each
+    deal has a probability proportional to the product of its weights.
+    """
+
+    node: np.ndarray
+    """:data:`CARD_NODE` (nodes,), in breadth-first order."""
+    amount: np.ndarray
+    """float64 (terminals, orders, players): payoffs for each order of the hands."""
+    depth: int
+    """Largest number of decisions and deals on a path to a terminal."""
+    width: int
+    """Largest number of actions."""
+    blocks: int
+    """Number of decisions with a block."""
+    entries: int
+    """Number of nodes."""
+    visits_once: bool
+    """True: a traversal visits every decision, and so every infoset, at most once."""
+    dealt: int
+    """Number of chance nodes that deal the hands."""
+    drawn: int
+    """Length of :attr:`Frames.held`."""
+    probability: np.ndarray
+    """float64 (0,), because chance is always sampled."""
+
+    group: np.ndarray
+    """uint32 (players + 2,): the hands of player ``i`` are the outcomes ``[i]`` to ``[i + 1] - 1``;
+    the boards of the last round are the last outcomes."""
+    outcome: np.ndarray
+    """uint32 (outcomes, 2): each outcome, and its alias (Walker's method)."""
+    threshold: np.ndarray
+    """float64 (outcomes,): probability with which a draw of the outcome's column returns the
+    outcome and not its alias."""
+    cards: np.ndarray
+    """uint64 (outcomes, words): cards of each outcome, one bit per card."""
+
+    first_board: np.ndarray
+    """uint32 (rounds,): first row of ``board`` of each round; round 0 is before all deals."""
+    board: np.ndarray
+    """uint32 (boards, 5): the board before the last deal; the solved board, and the permutation
+    that maps to it; the kind of its classes of hands; its row of ``rank``."""
+    image: np.ndarray
+    """uint32 (permutations, players, most hands): image of each hand under each permutation."""
+    lane: np.ndarray
+    """uint32 (kinds, players, most hands): class of each hand."""
+    rank: np.ndarray
+    """uint32 (boards with a showdown, players, most hands): rank of each hand's strength."""
+    order: np.ndarray
+    """uint32 (codes,): index in ``amount`` of the order with a code; see
+    :func:`tensorcfr.model.card_structure.code_of`."""
+
+    first_block: np.ndarray
+    """uint32 (decisions * solved boards of their round,): block of the first class of hands."""
+    header: int
+    """Length of the header of a block."""
+    groups: int
+    """Groups of numbers in a block."""
+
+    drawn_deals: np.ndarray | None = None
+    """uint64 (deals, drawn): deals that were drawn before, one for each traversal; None to draw
+    deals during traversals."""
+    next_deal: np.ndarray | None = None
+    """int64 (1,): deal of the next traversal; modified in place."""
+
+
+NO_RANK = U(2**32 - 1)
+"""Row of :attr:`CardTree.rank` of a board without a showdown."""
 
 ITERATION, TURN, AT, DEPTH, NOTED, PAUSED, STOPS, HISTORIES, DECISIONS = range(9)
 """Indices in :attr:`Frames.cursor`."""
@@ -172,7 +256,8 @@ class Frames(NamedTuple):
     width: int
     """Largest number of actions."""
     held: np.ndarray
-    """uint64 (players,): each player's hand, in public trees."""
+    """uint64 (drawn,): each player's hand, in public trees; for card trees also the board, see
+    :class:`CardTree`."""
     n_players: int
     """Number of players."""
     generator: np.ndarray
@@ -193,6 +278,7 @@ def new_frames(
     width: int,
     n_players: int,
     *,
+    drawn: int = 0,
     log: int = 0,
     groups: int = 0,
     tries: bool = False,
@@ -203,6 +289,7 @@ def new_frames(
         depth: Largest number of decisions and chance nodes on a path to a terminal.
         width: Largest number of children of a decision node.
         n_players: Number of players.
+        drawn: Length of :attr:`Frames.held`.
         log: Capacity of the log, in numbers.
         groups: Number of groups of numbers in a block.
         tries: Whether the traversal draws the own actions that it tries.
@@ -214,7 +301,7 @@ def new_frames(
         q=np.empty(depth * width),
         reach=np.ones((depth + 1) * n_players),
         width=width,
-        held=np.zeros(n_players, np.uint64),
+        held=np.zeros(drawn, np.uint64),
         n_players=n_players,
         generator=np.empty(4, np.uint64),
         log=np.empty(log),
@@ -254,7 +341,7 @@ class Traversal(NamedTuple):
     """Traversal for one player in one iteration."""
 
     tree: Any
-    """Game: a :class:`TraversalTree`, or an
+    """Game: a :class:`TraversalTree`, a :class:`CardTree`, or an
     :class:`~tensorcfr.kernels.sampling_public.AllHandsTree`."""
     table: np.ndarray
     """Table of the infosets, :attr:`TraversalState.table`; modified in place."""

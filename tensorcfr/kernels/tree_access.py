@@ -1,8 +1,8 @@
 """Nodes of a traversal tree, and the path down to the next decision.
 
-All functions are called inside kernels.  Most have an implementation per kind of tree: histories, a
-public tree with hands drawn first, and a public tree with all hands together.  The implementation
-is selected at compile time, by the fields that the tree has.
+Most functions are called inside kernels.  Many have an implementation per kind of tree: histories,
+a public tree with hands drawn first, a public tree with all hands together, a card tree.  It is
+selected at compile time, by the fields that the tree has.
 """
 
 from __future__ import annotations
@@ -12,10 +12,20 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from .._util.jit import by_types, inlined
+from .._util.jit import by_types, inlined, kernel
 from .alias import draw_by_alias
 from .random import draw_at
-from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, Traversal, U
+from .traversal import (
+    CHANCE_NODE,
+    NO_BLOCK,
+    NO_RANK,
+    ONE,
+    TERMINAL_NODE,
+    ZERO,
+    CardTree,
+    Traversal,
+    U,
+)
 
 
 def _has_field(tree: Any, field: str) -> bool:
@@ -29,13 +39,18 @@ def _has_field(tree: Any, field: str) -> bool:
 
 @by_types
 def deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> Any:
-    """Draw the deal with which a public tree is traversed; return 0 without a draw for other trees.
+    """Draw the deal with which a tree is traversed, if it is drawn first; return its number, or 0.
 
     Args:
         tree: The game.
-        held: uint64 (players,): each player's hand; modified in place.
+        held: uint64 (drawn,): the deal; see :class:`~tensorcfr.kernels.traversal.Frames`; modified
+            in place.
         generator: uint64 (4,), or a script; modified in place.
     """
+    if _has_field(tree, "drawn_deals"):
+        return _take_deal
+    if _has_field(tree, "cards"):
+        return _deal_cards
     return _deal_hands if _has_field(tree, "deal") else lambda tree, held, generator: ZERO
 
 
@@ -48,11 +63,89 @@ def _deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64
     return deal
 
 
+@inlined
+def _take_deal(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64:
+    deal = tree.next_deal[0]
+    tree.next_deal[0] = deal + 1
+    for k in range(held.shape[0]):
+        held[k] = tree.drawn_deals[deal, k]
+    return ZERO
+
+
+@kernel
+def draw_deals(tree: CardTree, generator: np.ndarray, deals: np.ndarray) -> None:
+    """Draw deals of a card game.
+
+    Args:
+        tree: The game, without deals.
+        generator: uint64 (4,): modified in place.
+        deals: uint64 (deals, drawn): modified in place.
+    """
+    for k in range(deals.shape[0]):
+        deal_hands(tree, deals[k], generator)
+
+
+@inlined
+def _deal_cards(tree: CardTree, held: np.ndarray, generator: np.ndarray) -> np.uint64:
+    """Draw hands and a board without common cards, and look them up for every round."""
+    players, words = U(tree.image.shape[1]), tree.cards.shape[1]
+    last = ZERO
+    k = ZERO
+    while k <= players:
+        first, end = U(tree.group[k]), U(tree.group[k + ONE])
+        last = draw_by_alias(tree.outcome, tree.threshold, first, end - first, generator, ZERO)
+        apart = True
+        # Hands of earlier players have been drawn; `held` has their numbers.
+        for j in range(k):
+            drawn = U(tree.group[j]) + held[j]
+            for word in range(words):
+                if tree.cards[last, word] & tree.cards[drawn, word]:
+                    apart = False
+        # A common card rejects the whole deal: to draw only the last part again would favour hands
+        # with few cards in common with others.
+        if k < players and apart:
+            held[k] = last - first
+        k = k + ONE if apart else ZERO
+    size, rounds = players + U(2), U(tree.first_board.shape[0])
+    row = U(tree.first_board[rounds - ONE]) + last - U(tree.group[players])
+    for passed in range(rounds):
+        r = rounds - ONE - U(passed)
+        offset = players + r * size
+        permutation, kind = U(tree.board[row, 2]), U(tree.board[row, 3])
+        held[offset] = U(tree.board[row, 1])
+        for i in range(players):
+            image = U(tree.image[permutation, i, held[i]])
+            held[offset + ONE + U(i)] = U(tree.lane[kind, i, image])
+        held[offset + ONE + players] = _order_of_hands(tree, held, row, players)
+        if r > ZERO:
+            row = U(tree.first_board[r - ONE]) + U(tree.board[row, 0])
+    return ZERO
+
+
+@inlined
+def _order_of_hands(
+    tree: CardTree, held: np.ndarray, row: np.uint64, players: np.uint64
+) -> np.uint64:
+    """Return the order of the strengths of the drawn hands on a board; 0 without a showdown."""
+    ranked, permutation = U(tree.board[row, 4]), U(tree.board[row, 2])
+    if ranked == NO_RANK:
+        return ZERO
+    code = ZERO
+    for i in range(players):
+        for j in range(U(i) + ONE, players):
+            first = tree.rank[ranked, i, U(tree.image[permutation, i, held[i]])]
+            second = tree.rank[ranked, j, U(tree.image[permutation, j, held[j]])]
+            code = U(3) * code + (ZERO if first > second else ONE if first == second else U(2))
+    return U(tree.order[code])
+
+
 @by_types
 def sample_step(
     tree: Any, deal: np.uint64, node_index: np.uint64, generator: np.ndarray
 ) -> np.uint64:
     """Draw the node to which a chance node leads, by one random number; never one of probability 0.
+
+    The deals of a card tree are drawn before, so a chance node has one child.
 
     Args:
         tree: The game.
@@ -62,6 +155,8 @@ def sample_step(
     """
     if _has_field(tree, "mass"):
         return _sample_all_hands
+    if _has_field(tree, "cards"):
+        return _sample_cards
     return _sample_history if _has_field(tree, "outcome") else _sample_public
 
 
@@ -94,6 +189,13 @@ def _sample_public(
             if remainder < 0.0:
                 break
     return chosen_child
+
+
+@inlined
+def _sample_cards(
+    tree: CardTree, deal: np.uint64, node_index: np.uint64, generator: np.ndarray
+) -> np.uint64:
+    return U(tree.node[node_index]["first_child"])
 
 
 @inlined
@@ -157,10 +259,12 @@ def find_block(tree: Any, held: np.ndarray, node_index: np.uint64, actor: np.uin
 
     Args:
         tree: The game.
-        held: uint64 (players,): each player's hand.
+        held: uint64 (drawn,): the deal.
         node_index: The node.
         actor: The acting player.
     """
+    if _has_field(tree, "cards"):
+        return _block_of_cards
     one_hand = _has_field(tree, "hand_offset") and not _has_field(tree, "mass")
     return (
         _block_of_hand
@@ -179,26 +283,57 @@ def _block_of_hand(
     )
 
 
+@inlined
+def _block_of_cards(
+    tree: CardTree, held: np.ndarray, node_index: np.uint64, actor: np.uint64
+) -> np.uint64:
+    first = U(tree.node[node_index]["block"])
+    if first == NO_BLOCK:
+        return first
+    players = U(tree.image.shape[1])
+    drawn = players + U(tree.node[node_index]["round"]) * (players + U(2))
+    step = U(tree.header) + U(tree.groups) * U(tree.node[node_index]["n_children"])
+    return U(tree.first_block[first + held[drawn]]) + held[drawn + ONE + actor] * step
+
+
 @by_types
-def pay(tree: Any, node_index: np.uint64, deal: np.uint64, player: np.uint64) -> float:
+def pay(
+    tree: Any, held: np.ndarray, node_index: np.uint64, deal: np.uint64, player: np.uint64
+) -> float:
     """Return the utility of a terminal for a player.
 
     Args:
         tree: The game.
+        held: uint64 (drawn,): the deal.
         node_index: The terminal.
         deal: Deal from :func:`deal_hands`.
         player: The player.
     """
+    if _has_field(tree, "cards"):
+        return _pay_cards
     return _pay_public if _has_field(tree, "coefficient") else _pay_history
 
 
 @inlined
-def _pay_history(tree: Any, node_index: np.uint64, deal: np.uint64, player: np.uint64) -> float:
+def _pay_cards(
+    tree: CardTree, held: np.ndarray, node_index: np.uint64, deal: np.uint64, player: np.uint64
+) -> float:
+    players = U(tree.image.shape[1])
+    drawn = players + U(tree.node[node_index]["round"]) * (players + U(2))
+    return tree.amount[U(tree.node[node_index]["payoff"]), held[drawn + ONE + players], player]
+
+
+@inlined
+def _pay_history(
+    tree: Any, held: np.ndarray, node_index: np.uint64, deal: np.uint64, player: np.uint64
+) -> float:
     return tree.utility[U(tree.node[node_index]["payoff"]), player]
 
 
 @inlined
-def _pay_public(tree: Any, node_index: np.uint64, deal: np.uint64, player: np.uint64) -> float:
+def _pay_public(
+    tree: Any, held: np.ndarray, node_index: np.uint64, deal: np.uint64, player: np.uint64
+) -> float:
     p = U(tree.node[node_index]["payoff"])
     return tree.coefficient[p] * tree.utility[U(tree.matrix[p]), player, deal]
 
@@ -216,7 +351,7 @@ def next_decision(
 
     Args:
         traversal: The traversal.
-        held: uint64 (players,): each player's hand.
+        held: uint64 (drawn,): the deal.
         node_index: The node.
         sampled: Whether chance is sampled on the way; otherwise the path ends at a chance node.
         histories: Number of histories visited.

@@ -508,6 +508,11 @@ def buckets_by_part(form: ChunkedForm) -> Iterator[tuple[int, tuple[list[int], .
         yield base, tuple(array.tolist() for array in buckets_of(form, part))
 
 
+def count_lanes(form: ChunkedForm) -> int:
+    """Return the number of infosets in the arrays of a solver: the lanes of all buckets."""
+    return sum(sum(lanes) for _, (_, _, lanes) in buckets_by_part(form))
+
+
 def bounds_of_parts(form: ChunkedForm) -> np.ndarray:
     """Return the start of each part's numbers and the end of the last part, int64 (chunks + 2,)."""
     return np.append(0, form.number_offset)

@@ -17,7 +17,7 @@ from .._util.jit import entry_point
 from .._util.memory_budget import no_garbage_collection, taken
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..invariants.strategy_checks import wrong_state
-from ..kernels import evaluation
+from ..kernels.pass_arrays import plain_numbers
 from ..kernels.sampling_public import AllHandsTree
 from ..kernels.traversal import (
     CLOCK,
@@ -27,17 +27,18 @@ from ..kernels.traversal import (
     ITERATION,
     NOTED,
     PAUSED,
+    CardTree,
     Frames,
     TraversalState,
     TraversalTree,
     new_frames,
 )
-from ..model.flat_game import FlatGame
+from ..model.chunked_form import count_lanes
+from ..model.compiled_game import CompiledGame
 from ..model.layout import Layout
 from ..model.policy import Policy
 from ..uncompiled.growing_tree import GrowingTree
 from ..uncompiled.infoset_table import (
-    STRATEGY,
     InfosetsFullError,
     InfosetTable,
     OutOfTimeError,
@@ -45,6 +46,7 @@ from ..uncompiled.infoset_table import (
 from ..uncompiled.lazy_histories import Entered, Histories
 from ..uncompiled.table_policy import TablePolicy
 from ..uncompiled.uncompiled_game import UncompiledGame
+from .solver_state import strategies_from_weights
 from .traversal import TableLayout
 
 NO_ARRAY = np.empty(0, bool)
@@ -56,23 +58,25 @@ NOISE = 4 << 20
 
 
 class CompiledInfosets:
-    """All infosets of a compiled game; their sequences are the game's."""
+    """All infosets of a compiled game; their sequences are the numbers of its policies."""
 
     grows: ClassVar[bool] = False
     """True if infosets and histories are added when plays reach them."""
+    has_all: ClassVar[bool] = True
+    """True if the table has numbers of all infosets of the game."""
     clock: ClassVar[Mapping[str, Any]] = {}
     """Shape and dtype of the array for the sum of the averaging weights in a state; a compiled
     game's state has the sum at the empty sequences."""
     described: ClassVar[Mapping[str, np.ndarray]] = {}
     """Arrays by which a state describes its infosets."""
 
-    def __init__(self, game: FlatGame) -> None:
-        self.game = game
-        self.n_sequences, self.n_infosets = game.n_sequences, game.n_infosets
+    def __init__(self, game: CompiledGame) -> None:
+        self.game: Any = game
+        self.n_sequences, self.n_infosets = game.n_numbers, count_lanes(game.chunks)
 
     def normalised(self, sums: np.ndarray) -> np.ndarray:
         """Normalise sums to strategies, float64 (sequences,); uniform where the sums are 0."""
-        return evaluation.normalise(self.game.form, sums)
+        return strategies_from_weights(self.game.chunks, plain_numbers(sums), 0.0, None)
 
     def policy(self, probabilities: np.ndarray) -> Policy:
         """Create the policy of some probabilities."""
@@ -87,13 +91,14 @@ class CompiledInfosets:
 
     def wrong_state(self, state: Any) -> str | None:
         """Return a description of the first error in a restored state, or None."""
-        return wrong_state(self.game.form, state)
+        return wrong_state(self.game.chunks, state)
 
 
 class TableInfosets:
     """Infosets in a table, in the order of their entry; see :class:`CompiledInfosets`."""
 
     grows: ClassVar[bool] = True
+    has_all: ClassVar[bool] = False
     clock: ClassVar[Mapping[str, Any]] = {"clock": ((1,), np.float64)}
 
     def __init__(self, game: UncompiledGame, table: InfosetTable) -> None:
@@ -170,14 +175,19 @@ class CompiledSource(CompiledInfosets):
     """Not counted, because all infosets exist from the start."""
 
     def __init__(
-        self, layout: TableLayout, tree: TraversalTree | AllHandsTree, *, tries: bool = False
+        self,
+        layout: TableLayout,
+        tree: TraversalTree | CardTree | AllHandsTree,
+        *,
+        tries: bool = False,
     ) -> None:
         super().__init__(layout.game)
-        self.table, self.tree = layout, tree
-        self.frames: Frames = new_frames(tree.depth, tree.width, self.game.n_players, tries=tries)
+        self.table, self.tree, players = layout, tree, layout.game.n_players
+        size = tree.depth, tree.width, players
+        self.frames: Frames = new_frames(*size, drawn=tree.drawn, tries=tries)
         self.done = 0
         """Number of iterations done of the last schedule."""
-        layout.set_group(STRATEGY, np.array(Policy.uniform(self.game).probabilities))
+        layout.play_uniformly()
 
     @property
     def arrays(self) -> Any:
@@ -186,7 +196,7 @@ class CompiledSource(CompiledInfosets):
 
     def described_with(self, cumulative: np.ndarray, clock: np.ndarray) -> dict[str, np.ndarray]:
         """Write the sum of the averaging weights to ``cumulative``; return no further arrays."""
-        cumulative[self.game.form.player_sequences[:-1]] = clock[0]
+        cumulative[self.game.chunks.trunk.player_sequences[:-1]] = clock[0]
         return {}
 
     def run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,9 +16,12 @@ from ..kernels.random import Script, Seed, Streams, seeded, streams, streams_at
 from ..kernels.sampling_chance import chance_sampling
 from ..kernels.sampling_public import AllHandsTree, public_chance_sampling
 from ..kernels.sampling_steps import OPTIMISTIC, SIMPLE, STOCHASTIC
-from ..kernels.traversal import Orders, TraversalState, TraversalTree
+from ..kernels.traversal import CardTree, Orders, TraversalState, TraversalTree
 from ..model.arrays import CHANCE
+from ..model.chunked_form import count_lanes
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import require_flat
 from ..model.layout import Layout
 from ..model.policy import Policy
 from ..uncompiled.infoset_table import InfosetTable
@@ -36,6 +39,7 @@ from .traversal import (
     TableLayout,
     all_hands_traversal,
     bytes_of,
+    card_traversal,
     history_traversal,
     public_traversal,
 )
@@ -108,6 +112,9 @@ class SampledSolver(SamplingSolver):
     >>> 14 < solver.nodes_touched / solver.iteration < 16
     True
 
+    A card game need not be flat.  Traversals draw the hands and the board first, and then follow
+    the betting through the trunk and the chunks of this board.
+
     With the rules of a game, nothing is compiled.  Infosets enter a table, and histories a tree,
     when a traversal first reaches them.  The kernels are the same and draw the same random numbers.
     They are as fast as on the compiled game among known histories; each new history calls the
@@ -137,8 +144,11 @@ class SampledSolver(SamplingSolver):
     Raises:
         ValueError: There is no such algorithm, or it does not sample.  The seed is invalid, or the
             deal cannot happen.  The algorithm plays all hands, and the game has no public tree, or
-            a deal is given.  The scheme or the deal needs a compiled game.
+            a deal is given.  The scheme or the deal needs a compiled game.  The card game has lines
+            or weights that cannot be sampled.
         GameError: There is no such game.
+        CutError: The game is in chunks and not a card game; or the scheme, or ``deal``, needs a
+            flat game.
         MemoryLimitError: The arrays would not fit; raised before they are allocated.
 
     On rules, :meth:`iterate` raises MemoryLimitError when the table is full, and GameError where
@@ -224,6 +234,12 @@ class SampledSolver(SamplingSolver):
         table.set_group(CUMULATIVE, np.zeros(self.source.n_sequences))
         table.set_last(np.zeros(self.source.n_infosets))
         self._tally.clock[0] = 0.0
+
+    @classmethod
+    def _check_chunks(cls, game: CompiledGame, record: Sampling) -> None:
+        is_possible = record.scheme not in ("whole", "public") and record.draws == "independent"
+        if not (game.is_of_cards and is_possible):
+            super()._check_chunks(game, record)
 
     @classmethod
     def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> SampledState:  # noqa: D102
@@ -317,17 +333,20 @@ def _growing_source(
 
 
 def _compiled_source(
-    game: FlatGame, record: Sampling, deal: Sequence[str] | None, limit: float
+    game: CompiledGame, record: Sampling, deal: Sequence[str] | None, limit: float
 ) -> CompiledSource:
     """Create the source of a solver on a compiled game.
 
     Raises:
+        CutError: A deal is given, and the game is in chunks.
         ValueError: The algorithm plays all hands, and the game has no public tree, or a deal is
             given; the deal cannot happen.
         MemoryLimitError: Table, tree and state would not fit.
     """
+    if deal is not None:
+        require_flat(game, "a given deal")
     if record.scheme == "public":
-        check_public(game, record)
+        check_public(cast(FlatGame, game), record)
         if deal is not None:
             raise ValueError(f"{record.name} plays all hands at once: it takes no deal")
     if record.draws == "golden" and deal is not None:
@@ -336,18 +355,22 @@ def _compiled_source(
     if (needed := bytes_needed(game, record, public=public)) > limit:
         raise MemoryLimitError(f"solving {game.name}", needed, int(limit))
     layout = layout_of(game, record, public=public)
-    tree: TraversalTree | AllHandsTree
+    tree: TraversalTree | CardTree | AllHandsTree
+    if game.layout == Layout.CHUNKS:
+        tree = card_traversal(game, layout)
+        return CompiledSource(layout, tree, tries=record.own_draws is not None)
+    flat = cast(FlatGame, game)
     if record.scheme == "public":
-        tree = all_hands_traversal(game, layout)
+        tree = all_hands_traversal(flat, layout)
     elif public:
-        tree = public_traversal(game, layout)
+        tree = public_traversal(flat, layout)
     else:
-        tree = history_traversal(game, layout, deal=deal, joined=record.scheme != "whole")
+        tree = history_traversal(flat, layout, deal=deal, joined=record.scheme != "whole")
     return CompiledSource(layout, tree, tries=record.own_draws is not None)
 
 
-def traverses_public_tree(game: FlatGame, record: Sampling) -> bool:
-    """Return whether traversals use the public tree, with hands drawn first or with all hands.
+def traverses_public_tree(game: CompiledGame, record: Sampling) -> bool:
+    """Return whether traversals use public nodes, with hands drawn first or with all hands.
 
     They do if the game has no histories, unless the scheme visits all histories.
     """
@@ -372,19 +395,20 @@ def check_public(game: FlatGame, record: Sampling) -> None:
     )
 
 
-def count_streams(game: FlatGame, record: Sampling) -> int:
+def count_streams(game: CompiledGame, record: Sampling) -> int:
     """Return the number of streams per player from which traversals draw; 0 for independent
     draws."""
     if record.draws == "independent":
         return 0
+    flat = cast(FlatGame, game)  # Streams belong to the chance nodes of a flat game.
     if not traverses_public_tree(game, record):
-        return int(np.count_nonzero(game.tree.player == CHANCE))
-    tree = game.public_tree
+        return int(np.count_nonzero(flat.tree.player == CHANCE))
+    tree = flat.public_tree
     chance = int(np.count_nonzero(tree.player == CHANCE))
     return max(1, chance) if record.scheme == "public" else 1 + chance * tree.prior.size
 
 
-def layout_of(game: FlatGame, record: Sampling, *, public: bool) -> TableLayout:
+def layout_of(game: CompiledGame, record: Sampling, *, public: bool) -> TableLayout:
     """Return the contents and the layout of a solver's table.
 
     A traversal of a public tree with one deal visits an infoset once, so that some fields of a
@@ -400,7 +424,7 @@ def layout_of(game: FlatGame, record: Sampling, *, public: bool) -> TableLayout:
     return TableLayout(game, extra, has_header=together or record.averaging == "optimistic")
 
 
-def bytes_needed(game: FlatGame, record: Sampling, *, public: bool | None = None) -> int:
+def bytes_needed(game: CompiledGame, record: Sampling, *, public: bool | None = None) -> int:
     """Compute the bytes that a solver takes in addition to the compiled game.
 
     They are the table, the tree that it traverses, and the arrays of a solution.
@@ -421,7 +445,7 @@ def bytes_needed(game: FlatGame, record: Sampling, *, public: bool | None = None
     # Baselines are first collected in one array for each player, before the average is allocated.
     baselines = game.n_players if record.baseline > 0.0 else 0
     arrays = STATE_ARRAYS + baselines + max(AVERAGE_ARRAYS, baselines)
-    stored_numbers = arrays * game.n_sequences + layout.has_header * game.n_infosets
+    stored_numbers = arrays * game.n_numbers + layout.has_header * count_lanes(game.chunks)
     stored_numbers += 2 * game.n_players * count_streams(game, record)
     # The queue of a traversal is freed before a solution is made, so that only the larger one
     # counts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from ..kernels.random import Seed
 from ..kernels.reservoir import Samples
 from ..kernels.sampling_plays import External, Outcome, follow_plays
 from ..kernels.traversal import Orders, TraversalState
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import require_flat
 from ..model.layout import Layout
 from ..model.policy import Policy
 from ..model.solvable_game import SolvableGame
@@ -28,10 +30,10 @@ from .choose import refuse_uncompiled
 from .history_sources import NO_ARRAY, CompiledSource, GrowingSource, infosets_of
 from .loop import RunnableSolver
 from .problem import Problem
-from .solver_arguments import SAMPLED
+from .solver_arguments import PLAYABLE
 from .traversal import STRATEGY
 
-Playable = Annotated[Any, SAMPLED]
+Playable = Annotated[Any, PLAYABLE]
 
 
 class SamplingSolver(RunnableSolver):
@@ -83,7 +85,19 @@ class SamplingSolver(RunnableSolver):
     def _checked(cls, game: SolvableGame, algorithm: str | Record) -> Any:
         if game.layout == Layout.RULES:
             refuse_uncompiled(find_algorithm(algorithm), game.name)
-        return super()._checked(game, algorithm)
+        record = super()._checked(game, algorithm)
+        if game.layout == Layout.CHUNKS:
+            cls._check_chunks(cast(CompiledGame, game), record)
+        return record
+
+    @classmethod
+    def _check_chunks(cls, game: CompiledGame, record: Any) -> None:
+        """Check that the solver runs an algorithm on a game in chunks; by default on none.
+
+        Raises:
+            CutError: It needs a flat game.
+        """
+        require_flat(game, record.name)
 
     @abstractmethod
     def _room(self) -> float:

@@ -390,7 +390,7 @@ def _check_described(recorded: Any, described: Any, where: str) -> None:
 def _policy(game: CompiledGame, arrays: Taken, key: str) -> Policy:
     """Create a policy from an array, and check its strategies."""
     policy = Policy(game, arrays.take(key))
-    if wrong := wrong_strategy(game.chunks.trunk, policy.probabilities):
+    if wrong := wrong_strategy(game.chunks, policy.probabilities):
         raise ValueError(f"array {key!r}: {wrong}")
     return policy
 

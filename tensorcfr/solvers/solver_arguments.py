@@ -12,7 +12,6 @@ from .._util.argument_checks import EXACT, Check, Kind, Number, OneOf, Whole, br
 from ..algorithms import Record
 from ..errors import CutError
 from ..model.compiled_game import CompiledGame
-from ..model.game_arguments import require_flat
 from ..model.layout import Layout
 from ..model.solvable_game import SolvableGame
 from ..rules import CardGame
@@ -62,18 +61,6 @@ class _Playable(Check):
 
 
 PLAYABLE = _Playable()
-
-
-class _Sampled(_Playable):
-    """Check for a flat compiled game, or for rules from which a game could be compiled."""
-
-    def __call__(self, name: str, value: Any) -> Any:
-        """Return the FlatGame, or an UncompiledGame of the rules."""
-        game = super().__call__(name, value)
-        return require_flat(game, "sampling") if isinstance(game, CompiledGame) else game
-
-
-SAMPLED = _Sampled()
 
 
 Units = SolvableGame | CardGame

@@ -256,7 +256,7 @@ class SolverStateFile(StateFile):
             return _wrong_strategies(form, state, free) if state.strategy.size else None
         count = form.trunk.n_sequences
         strategy, reach = state.strategy[:count], state.reach[:count]
-        if wrong := wrong_strategy(form.trunk, strategy):
+        if wrong := wrong_strategy(form, strategy):
             return f"strategy: {wrong}"
         if locks is not None and locks.least.size:
             mixed = strategies_from_weights(form, plain_numbers(strategy), 0.0, locks)

@@ -98,7 +98,7 @@ class StateFile:
     @classmethod
     def wrong_state(cls, problem: Problem, state: Any) -> str | None:
         """Return a description of the first error in a restored state, or None."""
-        return wrong_state(problem.form.trunk, state)
+        return wrong_state(problem.form, state)
 
     @classmethod
     def wrong_iteration(cls, state: Any, iteration: int) -> str | None:

@@ -24,6 +24,7 @@ from ..kernels import evaluation
 from ..kernels import iteration as kernels
 from ..kernels.parts import Part
 from ..model.arrays import SequenceForm
+from ..model.chunked_form import as_trunk
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import Compiled, require_flat
 from ..model.policy import KnownValues, Policy, PolicyByParts
@@ -272,7 +273,7 @@ class DecomposedSolver(RunnableSolver):
     @classmethod
     def wrong_state(cls, problem: Problem, state: Any) -> str | None:  # noqa: D102
         cut = cut_game_of(problem.game, problem.algorithm.cut)
-        return wrong_state(cut.chunks.trunk, state)
+        return wrong_state(as_trunk(cut.chunks.trunk), state)
 
     @classmethod
     def policy_of(cls, problem: Problem, state: Any) -> Policy:  # noqa: D102

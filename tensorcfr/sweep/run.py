@@ -198,8 +198,9 @@ class _Recorder:
 
 def _run_cell(cell: Cell, report: Report, *, budget: StopRules, memory_limit: int | None) -> Status:
     """Solve one cell, and report its checkpoints while it runs."""
-    # A game given by name is compiled here, as a flat game if the algorithm does not take chunks.
-    takes_chunks = "chunks" in cell.record.solvers
+    # A game given by name is compiled here, as a flat game if the algorithm does not take chunks of
+    # every kind of game.
+    takes_chunks = "chunks" in cell.record.solvers and not cell.record.is_sampled
     game = _compiled(cell.source, memory_limit, "auto" if takes_chunks else False)
     begun = datetime.now(UTC).date().isoformat()
     reported: TracePoint | None = None

@@ -112,6 +112,7 @@ class GrowingTree:
             visits_once=False,
             dealt=0,
             hands=0,
+            drawn=0,
             probability=np.empty(0),
             joined=joined,
             first_outcome=first_outcome,

@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.imported_games import HIDDEN_MOVES, corpus
 from support.properties import examples
 from support.random_games import games
+from support.tiers import tiered
 from tensorcfr import Chance, CompiledGame, Decision, Game, Solver, Terminal, compile_game, solve
 from tensorcfr.model.arrays import SequenceForm
 from tensorcfr.payoff import PayoffEntries
@@ -159,28 +161,33 @@ def test_random_games_play_the_same(algorithm: str, game: Game) -> None:
     assert_one_answer(compile_game(game), algorithm, (1, 2, 10))
 
 
-SHIPS = "board_width=2,board_height=2,ship_sizes=[1],ship_values=[1],num_shots=2"
-IMPORTS = (
-    "openspiel:dark_hex(board_size=2,gameversion=adh)",
-    f"openspiel:battleship({SHIPS})",
-    "openspiel:first_sealed_auction(max_value=5)",
-)
 MARKS = {"goofspiel(cards=4)": (1, 2, 10)}
 """Iterations at which the forms are compared, where rounding grows beyond 1e-12 later."""
 
 
 @pytest.mark.parametrize(
     "name",
-    ["goofspiel(cards=4)", *IMPORTS],
+    ["goofspiel(cards=4)", *HIDDEN_MOVES],
     ids=["goofspiel", "dark hex", "battleship", "auction"],
 )
 def test_games_of_hidden_moves_have_at_most_half_the_payoffs(name: str) -> None:
-    if name in IMPORTS:
+    if name in HIDDEN_MOVES:
         pytest.importorskip("pyspiel")
     game = compile_game(name)
     count = sum(np.count_nonzero(part.value) for part in small_form(game).operator)
     assert 2 * count <= n_entries(game.form)
     assert_one_answer(game, "cfr", MARKS.get(name, (1, 2, 10, 100)))
+
+
+FAST = ("books/myerson1991/fig2_1", "two_stages.efg", "openspiel:kuhn_poker(players=3)")
+
+
+@pytest.mark.parametrize("name", tiered(list(corpus()), FAST))
+def test_imports_play_the_same(name: str) -> None:
+    """Every game that another test imports, with and without the smaller form."""
+    if name.startswith("openspiel:"):
+        pytest.importorskip("pyspiel")
+    assert_one_answer(compile_game(corpus()[name]), "cfr", (1, 2, 10))
 
 
 def n_entries(form: SequenceForm) -> int:

@@ -7,7 +7,6 @@ and compares it with pygambit.  Tests that talk to pygambit itself are in ``test
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ import numpy as np
 import pytest
 
 from support.equality import as_game
+from support.imported_games import ANSWERS, PYGAMBIT, TextGame
 from support.reference import ChanceNode, DecisionNode, Infoset, TerminalNode, Tree, build_tree
 from tensorcfr import CompiledGame, Game, Policy, compile_game, evaluate
 from tensorcfr.errors import ImperfectRecallError, MissingExtraError
@@ -34,11 +34,6 @@ from tensorcfr.formats import (
 )
 from tensorcfr.games import make_game
 
-PATH = Path(__file__).parents[1] / "data" / "gambit_answers.json"
-ANSWERS: dict[str, Any] = json.loads(PATH.read_text("utf-8"))
-PYGAMBIT = "pygambit.gambit"
-"""The module of pygambit's classes, by which its objects are known."""
-
 
 def digest(path: Path) -> str:
     """The SHA-256 of a file."""
@@ -46,24 +41,6 @@ def digest(path: Path) -> str:
 
 
 # --------------------------------------------------------------------------------------- games
-
-
-class TextGame:
-    """As much of a ``pygambit.Game`` as reading one takes."""
-
-    def __init__(self, title: str, kind: str, text: str) -> None:
-        self.title, self.is_tree, self._text = title, kind == "efg", text
-
-    def to_efg(self) -> str:
-        assert self.is_tree
-        return self._text
-
-    def to_nfg(self) -> str:
-        assert not self.is_tree
-        return self._text
-
-
-TextGame.__module__ = PYGAMBIT
 
 
 def test_what_the_catalog_has() -> None:

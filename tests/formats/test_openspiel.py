@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.imported_games import COUNTS, GOOFSPIEL, turn_based
 from tensorcfr import (
     Chance,
     CompiledGame,
@@ -29,38 +30,6 @@ from tensorcfr.model.arrays import CHANCE
 pyspiel: Any = pytest.importorskip("pyspiel")
 pytestmark = pytest.mark.openspiel
 
-GOOFSPIEL = "goofspiel(imp_info=True,num_cards={},points_order=descending,returns_type={})"
-
-
-def turn_based(game: str) -> str:
-    return f"turn_based_simultaneous_game(game={game})"
-
-
-# Source: counted with OpenSpiel 2.0.2 by a program of its own:
-# histories, chance nodes, decision nodes, infosets and sequences of each player.
-COUNTS = [
-    ("kuhn_poker", 58, 4, [12, 12], [6, 6], [13, 13]),
-    ("kuhn_poker(players=3)", 617, 17, [96] * 3, [16] * 3, [33] * 3),
-    ("leduc_poker", 9457, 157, [1890, 1890], [468, 468], [1093, 1093]),
-    ("leduc_poker(suit_isomorphism=True)", 1939, 49, [387, 387], [144, 144], [337, 337]),
-    ("liars_dice(numdice=1,dice_sides=2)", 127, 3, [32, 32], [16, 16], [31, 31]),
-    ("liars_dice(numdice=1,dice_sides=3)", 1147, 4, [288, 288], [96, 96], [190, 190]),
-    ("liars_dice(numdice=1,dice_sides=4)", 8181, 5, [2048, 2048], [512, 512], [1021, 1021]),
-    ("liars_dice(numdice=2,dice_sides=2)", 8191, 15, [2048, 2048], [384, 384], [766, 766]),
-    (
-        "liars_dice(numdice=2,dice_sides=2,bidding_rule=reset-quantity)",
-        *(8191, 15, [2048, 2048], [384, 384], [766, 766]),
-    ),
-    (turn_based(GOOFSPIEL.format(3, "win_loss")), 67, 0, [10, 21], [8, 8], [18, 18]),
-    (turn_based(GOOFSPIEL.format(4, "win_loss")), 1077, 0, [161, 340], [81, 81], [175, 175]),
-    (
-        turn_based(GOOFSPIEL.format(4, "point_difference")),
-        *(1077, 0, [161, 340], [81, 81], [175, 175]),
-    ),
-    (turn_based("matrix_mp()"), 7, 0, [1, 2], [1, 1], [3, 3]),
-    (turn_based("matrix_rps()"), 13, 0, [1, 3], [1, 1], [4, 4]),
-    (turn_based("matching_pennies_3p()"), 15, 0, [1, 2, 4], [1] * 3, [3] * 3),
-]
 LARGE_COUNTS = [
     (
         turn_based(GOOFSPIEL.format(5, "win_loss")),

@@ -44,7 +44,7 @@ def test_every_named_solver_is_there(name: str) -> None:
         (CFR, "chunks", "Solver"),
         (CFR, "teams", "TeamSolver"),
         (CFR, "rules", None),
-        (EXTERNAL_SAMPLING, "chunks", None),
+        (EXTERNAL_SAMPLING, "chunks", "SampledSolver"),
         (EXTERNAL_SAMPLING, "rules", "SampledSolver"),
         (EXTERNAL_SAMPLING, "teams", None),
         (CFR_D, "chunks", "DecomposedSolver"),

@@ -19,6 +19,7 @@ from tensorcfr.equilibria import CorrelatedSolver
 from tensorcfr.errors import InvariantError
 from tensorcfr.invariants import check
 from tensorcfr.invariants.strategy_checks import wrong_strategy
+from tensorcfr.model.chunked_form import as_trunk
 from tensorcfr.solvers import solution_file
 from tensorcfr.storage.archive import DIGEST, HEADER, digest_of
 from tensorcfr.storage.fields import (
@@ -307,4 +308,4 @@ def test_lifted_uniform_strategies_sum_to_1() -> None:
         count = int(merged.form.bucket_actions[bucket])
         first = int(merged.form.bucket_sequence[bucket])
         uniform[first : first + count * int(merged.form.bucket_lanes[bucket])] /= count
-    assert wrong_strategy(form, uniform[merged.sequence]) is None
+    assert wrong_strategy(as_trunk(form), uniform[merged.sequence]) is None

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from support.reference import ChanceNode, DecisionNode, Node, TerminalNode, Tree
-from tensorcfr.rules import Chance, Payoff, PublicTreeGame
+from tensorcfr.rules import CardGame, Chance, Payoff, PublicTreeGame
 
 Strategy = Mapping[str, Sequence[float]]
 
@@ -112,6 +113,79 @@ class HandsChooser(Chooser):
         return found
 
 
+class Deals:
+    """All deals of a card game, hands and board, with their probabilities.
+
+    Args:
+        rules: The card game.
+        tree: Its histories; chance deals to one player after the other, then to the board.
+        counts: Number of cards of each deal to the board.
+    """
+
+    def __init__(self, rules: CardGame, tree: Tree, counts: Sequence[int]) -> None:
+        free, players = rules.free.tolist(), range(rules.n_players)
+        sets = [list(combinations(free, count)) for count in counts]
+        if rules.boards:
+            sets[0] = sorted(rules.boards)
+        boards = [board for board in product(*sets) if len(set(sum(board, ()))) == sum(counts)]
+        hands = [[tuple(map(int, hand)) for hand in rules.hands[player]] for player in players]
+        self.number: list[tuple[tuple[int, int], ...]] = []
+        """Number of each hand and of the board of a deal, each with the number of all."""
+        self.path: list[tuple[Any, ...]] = []
+        """Hands and cards of a deal, in the order in which they are dealt."""
+        weights: list[float] = []
+        for number in product(*(range(len(own)) for own in hands), range(len(boards))):
+            *held, board = number
+            cards = sum((hands[player][held[player]] for player in players), ())
+            cards += sum(boards[board], ())
+            if len(set(cards)) < len(cards):
+                continue
+            weight = 1.0 if not rules.boards else rules.boards[boards[board][0]]
+            for player in players:
+                weight *= float(rules.weights[player][held[player]])
+            sizes = (*map(len, hands), len(boards))
+            self.number.append(tuple(zip(number, sizes, strict=True)))
+            self.path.append((*held, *boards[board]))
+            weights.append(weight)
+        self.probabilities = [weight / sum(weights) for weight in weights]
+        after: dict[tuple[Any, ...], set[Any]] = {}
+        for path in self.path:
+            for at, step in enumerate(path):
+                after.setdefault(path[:at], set()).add(step)
+        self.possible = {before: sorted(steps) for before, steps in after.items()}
+        """Hands or cards that can come after others, in the order of the outcomes."""
+        self.depth: dict[int, int] = {}
+        """Chance nodes above each chance node."""
+
+        def walk(node: Node, above: int) -> None:
+            if isinstance(node, ChanceNode):
+                self.depth[id(node)] = above
+            for child in getattr(node, "children", ()):
+                walk(child, above + isinstance(node, ChanceNode))
+
+        walk(tree.root, 0)
+
+    def index(self, deal: int, node: ChanceNode) -> int:
+        """Outcome of a chance node in a deal."""
+        at, path = self.depth[id(node)], self.path[deal]
+        return self.possible[path[:at]].index(path[at])
+
+
+class CardsChooser(Chooser):
+    """Chooses for a traversal that draws hands and board, and then walks the betting."""
+
+    def __init__(self, deals: Deals, prefix: list[int]) -> None:
+        super().__init__(prefix)
+        self.deals, self.deal = deals, -1
+
+    def through_chance(self, node: ChanceNode) -> Node:
+        if self.deal < 0:
+            self.deal = self._choose(self.deals.probabilities)
+            drawn = self.deals.number[self.deal]
+            self.sample.draws += [(number + 1e-9) / size for number, size in drawn]
+        return node.children[self.deals.index(self.deal, node)]
+
+
 def joined(node: ChanceNode) -> tuple[list[tuple[float, Node]], int]:
     """The outcomes of chance nodes that come directly after each other, and how many come after
     the first one."""
@@ -136,7 +210,7 @@ def samples(
     tree: Tree,
     strategy: Strategy,
     player: int,
-    make: type[Chooser] = Chooser,
+    make: Callable[[list[int]], Chooser] = Chooser,
 ) -> Iterator[Sample]:
     """All samples of one traversal for a player."""
     prefixes: list[list[int]] = [[]]

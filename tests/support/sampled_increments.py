@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -41,7 +42,7 @@ def prepared(
     state = solver.state
     rng = Random(5)
     for label, row in regrets.items():
-        at = game.sequences(game.infoset_index[label])
+        at = game.locate(label).numbers
         state.regret[at] = row
         state.cumulative[at] = state.strategy[at] = regret_matching(row, row, 0)
     for row in state.baseline:
@@ -103,16 +104,23 @@ def expect_increments(
     traversal: Traversal,
     *,
     negative: bool,
-    chooser: type[Chooser] = Chooser,
+    chooser: Callable[[list[int]], Chooser] = Chooser,
 ) -> None:
     """The mean over all samples is what CFR adds, for regrets; for averages, up to a constant
-    of the infoset that no strategy has a part in."""
-    regrets = some_regrets(tree, 3, negative=negative)
+    of the infoset that no strategy has a part in.  Of infosets that are merged in the game, it is
+    the sum."""
+    numbers = {label: np.r_[game.locate(label).numbers] for label in tree.infosets}
+    at_infosets = np.unique(np.concatenate(list(numbers.values())))
+    first: dict[bytes, list[float]] = {}
+    regrets = {
+        label: first.setdefault(numbers[label].tobytes(), row)
+        for label, row in some_regrets(tree, 3, negative=negative).items()
+    }
     strategy = {k: regret_matching(row, row, 0) for k, row in regrets.items()}
     third = tree.n_players > 2
     simple = record.averaging == "simple" and tree.n_players > 1
     for player in range(tree.n_players):
-        regret, average = np.zeros(game.n_sequences), np.zeros(game.n_sequences)
+        regret, average, expected_regret, expected_average = np.zeros((4, game.n_numbers))
         total = 0.0
         met = dict.fromkeys(tree.infosets, 0.0)
         solver = prepared(game, record, regrets)
@@ -130,12 +138,13 @@ def expect_increments(
         for label, infoset in tree.infosets.items():
             if len(infoset.actions) == 1:
                 continue
-            at = game.sequences(game.infoset_index[label])
-            mine = infoset.player == player
-            expected = instant[label] if mine else [0.0] * len(infoset.actions)
-            np.testing.assert_allclose(regret[at], expected, rtol=0, atol=1e-12, err_msg=label)
+            at, mine = numbers[label], infoset.player == player
+            expected_regret[at] += instant[label] if mine else 0.0
+            expected_average[at] += [(mine != simple) * constant[label] * p for p in played[label]]
             if mine == simple:
                 np.testing.assert_array_equal(average[at], 0.0)
-            elif not negative or (simple and not third):
-                expected = [constant[label] * p for p in played[label]]
-                np.testing.assert_allclose(average[at], expected, rtol=0, atol=1e-12)
+        compared = [(regret, expected_regret)]
+        if not negative or (simple and not third):
+            compared.append((average, expected_average))
+        for found, expected in compared:
+            np.testing.assert_allclose(found[at_infosets], expected[at_infosets], 0, 1e-12)

@@ -16,7 +16,15 @@ from ...errors import suggest
 from ...model.arrays import CHANCE, TERMINAL
 from ...model.card_structure import DEAL, DECISION, FOLD, RUNOUT, BettingTree, RoundBoards, Symmetry
 from ...model.compiled_game import CompiledGame
-from ...model.public_nodes import START, Edge, FoundInfoset, NodeLayout, PublicNodes, steps_of
+from ...model.public_nodes import (
+    START,
+    TRUNK,
+    Edge,
+    FoundInfoset,
+    NodeLayout,
+    PublicNodes,
+    steps_of,
+)
 from ...payoff.three_hands import CONSTANT, FIRST
 from ...rules import CardGame, Chips, Runout
 from ..derived_rules import forwards
@@ -283,21 +291,33 @@ class CardNodes(PublicNodes):
         boards = self.symmetry.rounds[r]
         solved = int(boards.of_board[board])
         kind = int(boards.played[solved])
-        group, first = self.node_place[kind, betting_node].tolist()
-        chunk = int(self.chunks[r][solved, group]) if group >= 0 else -1
-        if chunk >= 0:
-            first += int(self.chunk_sequence_offset[chunk])
-        else:
-            first += int(self.board_begin[player][r][solved])
+        group = int(self.node_place[kind, betting_node, 0])
         return NodeLayout(
             player=player,
             actions=tuple(step.label for step in self.children(node)),
-            chunk=chunk,
-            first=first,
+            chunk=int(self.chunks[r][solved, group]) if group >= 0 else TRUNK,
+            first=int(self.first_numbers(betting_node, solved)),
             stride=int(self.node_stride[kind, betting_node]),
             lane=self.symmetry.class_of(player, r, board),
             multiplicity=self.symmetry.multiplicity(player, r, board),
         )
+
+    def first_numbers(self, node: int, solved: Any) -> Any:
+        """Return the position of the first class of hands at a decision, in the arrays of a policy.
+
+        Args:
+            node: The node of the betting.
+            solved: A solved board of its round, or int64 (boards,).
+
+        Returns:
+            The position on each board.
+        """
+        player, r = int(self.betting.player[node]), int(self.betting.round[node])
+        place = self.node_place[self.symmetry.rounds[r].played[solved], node]
+        group, first = place[..., 0], place[..., 1]
+        if r not in self.chunks:
+            return first + self.board_begin[player][r][solved]
+        return first + self.chunk_sequence_offset[self.chunks[r][solved, group]]
 
     def label(self, node: int) -> str:  # noqa: D102
         return "".join(f" {step.label}" for step in self.path(node))

@@ -86,7 +86,8 @@ class Payoffs(PayoffBuilder):
         self, rules: CardGame, betting: BettingTree, *others: Any, is_whole: bool = False
     ) -> None:
         super().__init__(rules, betting, *others)
-        self.by_pairs = bool(rules.boards) or bool((betting.kind == RUNOUT).any())
+        kinds = betting.kind[betting.round == 0]
+        self.by_pairs = bool((kinds >= (FOLD if rules.boards else RUNOUT)).any())
         """True if the payoffs before the first deal are computed for each pair of hands."""
         self.same = same_hands(rules)
         is_held = np.ones(len(rules.cards), dtype=bool)

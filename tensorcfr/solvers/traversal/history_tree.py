@@ -64,6 +64,7 @@ def history_traversal(
         visits_once=_visits_once(game),
         dealt=0,
         hands=0,
+        drawn=0,
         probability=weight,
         joined=passed,
         first_outcome=first_outcome.astype(np.uint32),

@@ -42,10 +42,11 @@ def public_traversal(game: FlatGame, layout: TableLayout) -> TraversalTree:
         visits_once=True,
         dealt=game.n_players,
         hands=tree.prior.shape[1],
+        drawn=game.n_players,
         probability=np.empty(0),
         deal=np.stack([deals, deals[alias]], axis=1).astype(np.uint32),
         deal_threshold=threshold,
-        hand_offset=_hand_offsets(layout),
+        hand_offset=_hand_offsets(game, layout),
         step=tree.chance.astype(np.int32) if drawn else np.empty(0, np.int32),
         chance_table=tree.chance_table.reshape(-1, tree.prior.size),
         coefficient=tree.coefficient,
@@ -73,7 +74,7 @@ def all_hands_traversal(game: FlatGame, layout: TableLayout) -> AllHandsTree:
         node=_nodes(game, layout),
         weight=tree.weight.astype(np.uint32),
         table=table,
-        hand_offset=np.where(possible, _hand_offsets(layout), NO_HAND).astype(np.uint32),
+        hand_offset=np.where(possible, _hand_offsets(game, layout), NO_HAND).astype(np.uint32),
         mass=mass,
         deals=tree.alive.sum(axis=(1, 2)),
         utility=utility,
@@ -82,6 +83,7 @@ def all_hands_traversal(game: FlatGame, layout: TableLayout) -> AllHandsTree:
         depth=tree_depth(tree.first_child),
         width=int(np.diff(tree.first_child)[tree.player >= 0].max(initial=1)),
         infosets=int(form.bucket_lanes[layout.step > 0].sum()),
+        drawn=0,
         dealing=count_dealing(tree),
     )
 
@@ -140,12 +142,12 @@ def _nodes(game: FlatGame, layout: TableLayout) -> np.ndarray:
     return node
 
 
-def _hand_offsets(layout: TableLayout) -> np.ndarray:
+def _hand_offsets(game: FlatGame, layout: TableLayout) -> np.ndarray:
     """Compute the distance from the first possible hand's block to each hand's block.
 
     Returns:
         uint32 (buckets, most hands).
     """
-    form = layout.game.form
+    form = game.form
     rank = form.hand_rank[form.bucket_mask, :-1]
     return (rank * (form.bucket_stride * layout.step)[:, None]).astype(np.uint32)

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from ...kernels.traversal import HEADER, LAST_VISIT
-from ...model.flat_game import FlatGame
+from ...model.chunked_form import buckets_by_part
+from ...model.compiled_game import CompiledGame
 from ...uncompiled.infoset_table import STRATEGY
 
 
@@ -17,10 +18,11 @@ from ...uncompiled.infoset_table import STRATEGY
 class TableLayout:
     """Layout of the blocks of a table; :mod:`tensorcfr.kernels.traversal` describes a block.
 
-    The blocks of a bucket have equal sizes and are contiguous, and so are the buckets.
+    The blocks of a bucket have equal sizes and are contiguous, and so are the buckets: those of the
+    trunk, then those of each chunk.
     """
 
-    game: FlatGame
+    game: CompiledGame
     extra: int
     """Number of groups after the first three."""
     has_header: bool = True
@@ -32,31 +34,40 @@ class TableLayout:
         return HEADER if self.has_header else 0
 
     @cached_property
+    def buckets(self) -> np.ndarray:
+        """int64 (3, buckets): first number in the arrays of a policy, actions and lanes."""
+        parts = [
+            np.array([np.add(base, first), actions, lanes], dtype=np.int64).reshape(3, -1)
+            for base, (first, actions, lanes) in buckets_by_part(self.game.chunks)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    @cached_property
     def step(self) -> np.ndarray:
         """int64 (buckets,): numbers per block; 0 if the bucket's infosets have one action and no
         block."""
-        actions = self.game.form.bucket_actions
+        actions = self.buckets[1]
         return np.where(actions > 1, self.header + (3 + self.extra) * actions, 0)
 
     @cached_property
     def first(self) -> np.ndarray:
         """int64 (buckets,): first block of each bucket, that is, the index of its regrets."""
-        sizes = self.step * self.game.form.bucket_lanes
+        sizes = self.step * self.buckets[2]
         return self.header + np.cumsum(sizes) - sizes
 
     @property
     def block(self) -> np.ndarray:
         """int64 (infosets,): index of the regrets of the infoset's block; -1 if it has one
         action."""
-        form = self.game.form
-        lane = np.arange(form.n_infosets) - np.repeat(form.bucket_infoset, form.bucket_lanes)
-        first, step = (np.repeat(array, form.bucket_lanes) for array in (self.first, self.step))
+        lanes = self.buckets[2]
+        lane = np.arange(lanes.sum()) - np.repeat(np.cumsum(lanes) - lanes, lanes)
+        first, step = (np.repeat(array, lanes) for array in (self.first, self.step))
         return np.where(step > 0, first + lane * step, -1)
 
     @property
     def size(self) -> int:
         """Number of numbers in the table."""
-        return int(self.step @ self.game.form.bucket_lanes)
+        return int(self.step @ self.buckets[2])
 
     @property
     def sequence(self) -> np.ndarray:
@@ -70,14 +81,14 @@ class TableLayout:
         return np.zeros(max(self.size, 1))
 
     def group(self, index: int) -> np.ndarray:
-        """Return a copy of one group of numbers by sequence, float64 (sequences,).
+        """Return a copy of one group of numbers by sequence, float64 (numbers of a policy,).
 
         Sequences whose infoset has no block have 1 in strategies and 0 in other groups.
 
         Args:
             index: The group: ``REGRETS``, ``STRATEGY``, ``CUMULATIVE``, or one after these.
         """
-        values = np.full(self.game.n_sequences, float(index == STRATEGY))
+        values = np.full(self.game.n_numbers, float(index == STRATEGY))
         for sequences, numbers in self._groups(index):
             values[sequences].reshape(numbers.shape)[:] = numbers
         return values
@@ -87,9 +98,14 @@ class TableLayout:
         for sequences, numbers in self._groups(index):
             numbers[:] = values[sequences].reshape(numbers.shape)
 
+    def play_uniformly(self) -> None:
+        """Set all strategies to uniform ones."""
+        for _, numbers in self._groups(STRATEGY):
+            numbers[:] = 1.0 / len(numbers)
+
     def last(self) -> np.ndarray:
         """Return a copy of the last visits, float64 (infosets,); 0 where the table has none."""
-        values = np.zeros(self.game.n_infosets)
+        values = np.zeros(int(self.buckets[2].sum()))
         for infosets, visits in self._last_visits():
             values[infosets] = visits
         return values
@@ -104,11 +120,9 @@ class TableLayout:
 
         The numbers are a view of the table, (actions, lanes).
         """
-        form = self.game.form
         for bucket, blocks in self._blocks():
-            actions = int(form.bucket_actions[bucket])
+            first, actions, _ = self.buckets[:, bucket].tolist()
             offset = self.header + index * actions
-            first = int(form.bucket_sequence[bucket])
             yield (
                 slice(first, first + actions * len(blocks)),
                 blocks[:, offset : offset + actions].T,
@@ -119,8 +133,9 @@ class TableLayout:
 
         The last visits are a view of the table, (lanes,).
         """
+        infoset = np.cumsum(self.buckets[2]) - self.buckets[2]
         for bucket, blocks in self._blocks() if self.has_header else ():
-            first = int(self.game.form.bucket_infoset[bucket])
+            first = int(infoset[bucket])
             yield slice(first, first + len(blocks)), blocks[:, self.header - int(LAST_VISIT)]
 
     def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
@@ -130,5 +145,5 @@ class TableLayout:
         """
         for bucket in np.flatnonzero(self.step).tolist():
             begin = int(self.first[bucket]) - self.header
-            step, lanes = int(self.step[bucket]), int(self.game.form.bucket_lanes[bucket])
+            step, lanes = int(self.step[bucket]), int(self.buckets[2, bucket])
             yield bucket, self.numbers[begin : begin + lanes * step].reshape(lanes, step)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
+from ...compilers.cards.card_public_nodes import CardNodes
 from ...kernels.traversal import HISTORY_NODE, PUBLIC_NODE
+from ...model.flat_game import FlatGame
+from ...model.layout import Layout
+from .card_trees import bytes_of_cards
 from .public_trees import terminal_tables
 from .table_layout import TableLayout
 from .traversal_nodes import tree_depth
@@ -35,7 +41,10 @@ def bytes_of(
     table = 8 * layout.size
     if not public:
         return table + (BYTES_PER_HISTORY + BYTES_PER_QUEUED * queue) * game.n_histories
-    tree = game.public_tree
+    if game.layout == Layout.CHUNKS:
+        nodes = cast(CardNodes, game.nodes)
+        return table + bytes_of_cards(nodes) + BYTES_PER_QUEUED * queue * nodes.betting.n_nodes
+    tree = cast(FlatGame, game).public_tree
     if not all_hands:
         node = BYTES_PER_PUBLIC_NODE + BYTES_PER_QUEUED * queue
         return table + node * tree.n_nodes + BYTES_PER_DEAL * tree.prior.size
