@@ -133,12 +133,12 @@ def test_a_common_card_rejects_the_whole_deal(with_board: bool) -> None:
     }
     sample = next(samples(external, tree, strategy, 0, partial(CardsChooser, deals)))
     hands, boards = game.nodes.rules.hands, game.nodes.boards[-1].cards
-    (first, n_first), (_, n_second) = deals.number[0][:2]
+    # The rejected deal has another first hand than the sample.
+    (first, n_first), (second, n_second), (_, n_boards) = deals.number[-1]
+    assert first != round(sample.draws[0] * n_first - 1e-9)
     shared = np.flatnonzero(hands[1] == hands[0][first])[0]
     rejected = [first / n_first, shared / n_second]
     if with_board:
-        (_, n_first), (second, n_second), (_, n_boards) = deals.number[-1]
-        first = deals.number[-1][0][0]
         board = np.flatnonzero(boards == hands[1][second])[0]
         rejected = [first / n_first, second / n_second, board / n_boards]
     again = Sample(0.0, [*(x + 1e-9 for x in rejected), *sample.draws], [], sample.histories)
