@@ -40,9 +40,11 @@ KERNELS: dict[tuple[str, str], KernelDispatcher] = {}
 """Kernels by module and name, by which a helper finds them."""
 COMPILED, FAILED = b"1", b"0"
 """Answers of a helper."""
-MOST_HELPERS = 2
-"""Largest number of helpers.  Each takes half a second to start and 200 MB, and compiles the pieces
-that its kernels share with those of others again."""
+HELPERS = "TENSORCFR_HELPERS"
+"""Environment variable with the largest number of helpers."""
+MOST_HELPERS = "2"
+"""Its default.  A helper takes half a second to start and 200 MB, and compiles the pieces again that
+its kernels share with those of other processes."""
 
 
 class _Thread(threading.local):
@@ -123,10 +125,9 @@ def _compile_together(calls: list[Call]) -> None:
     left = deque(calls)
     helpers: list[_Helper] = []
     try:
-        if _may_start_helpers():
-            with suppress(OSError, RuntimeError):  # No more processes, or threads.
-                for _ in range(min(available_cores(), len(calls), 1 + MOST_HELPERS) - 1):
-                    helpers.append(_Helper(left))
+        with suppress(OSError, RuntimeError):  # No more processes, or threads.
+            for _ in range(min(_most_helpers(), len(calls) - 1)):
+                helpers.append(_Helper(left))
         with suppress(Exception, IndexError):
             # An error is raised again by the call that needs the kernel.
             while helpers:
@@ -140,10 +141,22 @@ def _compile_together(calls: list[Call]) -> None:
             helper.end()
 
 
-def _may_start_helpers() -> bool:
-    """Return whether the executable is Python's, and this process is not itself one of many."""
+def _most_helpers() -> int:
+    """Return the largest number of helpers.
+
+    It is 0 in a process of ``multiprocessing``, which is one of many, and in a program that embeds
+    Python, whose executable would start the program again.
+
+    Raises:
+        ValueError: The environment variable is not a whole number.
+    """
+    given = os.environ.get(HELPERS, MOST_HELPERS)
+    if not given.isdecimal():
+        raise ValueError(f"{HELPERS} must be a whole number, 0 or more, not {given!r}")
     is_python = Path(sys.executable or "").stem.lower().startswith("python")
-    return is_python and multiprocessing.parent_process() is None
+    if not is_python or multiprocessing.parent_process() is not None:
+        return 0
+    return min(int(given), available_cores() - 1)
 
 
 class _Helper:

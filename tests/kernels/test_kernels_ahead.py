@@ -39,6 +39,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(jit_ahead, "available_cores", lambda: 2)
+    monkeypatch.delenv(jit_ahead.HELPERS, raising=False)
     # As in a process that multiprocessing did not start.
     monkeypatch.setattr(jit_ahead.multiprocessing, "parent_process", lambda: None)
     return import_module(name)
@@ -97,6 +98,17 @@ def test_without_a_helper_this_process_compiles(
     monkeypatch.setattr(sys, "executable", executable(tmp_path))
     use(kernels)
     assert kernels.long.stats.cache_misses
+    assert kernels.short.stats.cache_misses
+
+
+def test_the_number_of_helpers_is_checked(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(jit_ahead.HELPERS, "-1")
+    with pytest.raises(ValueError, match=r"TENSORCFR_HELPERS must be .* not '-1'"):
+        use(kernels)
+    monkeypatch.setenv(jit_ahead.HELPERS, "0")
+    use(kernels)
     assert kernels.short.stats.cache_misses
 
 
