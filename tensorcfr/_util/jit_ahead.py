@@ -43,8 +43,8 @@ COMPILED, FAILED = b"1", b"0"
 HELPERS = "TENSORCFR_HELPERS"
 """Environment variable with the largest number of helpers."""
 MOST_HELPERS = "2"
-"""Its default.  A helper takes half a second to start and 200 MB, and compiles the pieces again that
-its kernels share with those of other processes."""
+"""Default of :data:`HELPERS`.  A helper takes half a second to start and 200 MB, and compiles the
+pieces again that its kernels share with those of other processes."""
 
 
 class _Thread(threading.local):
@@ -150,13 +150,13 @@ def _most_helpers() -> int:
     Raises:
         ValueError: The environment variable is not a whole number.
     """
-    given = os.environ.get(HELPERS, MOST_HELPERS)
-    if not given.isdecimal():
-        raise ValueError(f"{HELPERS} must be a whole number, 0 or more, not {given!r}")
+    text = os.environ.get(HELPERS, MOST_HELPERS)
+    if not text.isdecimal():
+        raise ValueError(f"{HELPERS} must be a whole number, 0 or more, not {text!r}")
     is_python = Path(sys.executable or "").stem.lower().startswith("python")
     if not is_python or multiprocessing.parent_process() is not None:
         return 0
-    return min(int(given), available_cores() - 1)
+    return min(int(text), available_cores() - 1)
 
 
 class _Helper:
