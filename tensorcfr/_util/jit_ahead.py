@@ -128,8 +128,8 @@ def _compile_together(calls: list[Call]) -> None:
         with suppress(OSError, RuntimeError):  # No more processes, or threads.
             for _ in range(min(_most_helpers(), len(calls) - 1)):
                 helpers.append(_Helper(left))
-        with suppress(Exception, IndexError):
-            # An error is raised again by the call that needs the kernel.
+        # No kernel is left, or the call that needs the kernel will raise its error again.
+        with suppress(Exception):
             while helpers:
                 kernel, sig = left.popleft()
                 kernel.compile(sig)
@@ -187,8 +187,8 @@ class _Helper:
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin is not None
         assert stdout is not None
-        # IndexError: none is left.  OSError and ValueError: the process or its pipe has ended.
-        with suppress(IndexError, OSError, ValueError):
+        # No kernel is left, the process has ended, or a type cannot be sent.
+        with suppress(Exception):
             answer = COMPILED
             while answer:
                 kernel, sig = left.pop()
