@@ -4,11 +4,13 @@
     python -m scripts.first_use --only spot
 
 Each command runs twice in fresh processes: with an empty cache, and with the kernels of the first
-run.  The first message is the first text of the process on standard error.
+run.  The package has its bytecode, which pip compiles when it installs a package.  The first
+message is the first text of the process on standard error.
 """
 
 from __future__ import annotations
 
+import compileall
 import os
 import resource
 import shlex
@@ -62,13 +64,14 @@ def use(command: str, cache: str) -> Use:
         RuntimeError: The command failed; has its messages.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(ROOT)}
     started, first, said = time.perf_counter(), None, b""
     with (
         TemporaryDirectory() as folder,
         subprocess.Popen(
             [sys.executable, "-m", "tensorcfr", *shlex.split(command)],
             cwd=folder,
-            env=os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(ROOT)},
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -101,6 +104,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--only", default="", help="commands that contain this text; print them")
     asked = parser.parse_args()
+    compileall.compile_dir(ROOT / "tensorcfr", quiet=1)
     rows = [
         "| feature | wall, empty cache | CPU | wall, later | CPU | first message | last message |",
         "| --- | ---: | ---: | ---: | ---: | ---: | --- |",

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     heard, which a shell turns off in what it starts in the background."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Tests run side by side: helpers would find no idle core.
+    os.environ.setdefault("TENSORCFR_HELPERS", "0")
     from support import properties, tracing
 
     tracing.compile_untraced()

@@ -10,6 +10,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any
 
@@ -23,6 +24,9 @@ _KERNEL: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **_OPTIONS}
 _PIECE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_OPTIONS}
 LENDERS: set[Any] = set()
 BORROWERS: set[Any] = set()
+compiled_ahead: Callable[..., AbstractContextManager[None]] = nullcontext
+"""Context manager that compiles kernels together, see :mod:`tensorcfr._util.jit_ahead`; it has no
+effect if numba has other internals."""
 
 
 class SlowStartWarning(UserWarning):
@@ -31,10 +35,12 @@ class SlowStartWarning(UserWarning):
 
 
 try:
+    from . import jit_ahead
     from .jit_cache import KernelCache
     from .jit_compiler import BORROWERS, LENDERS, KernelCompiler, PieceCompiler
 
     _KERNEL["pipeline_class"], _PIECE["pipeline_class"] = KernelCompiler, PieceCompiler
+    compiled_ahead = jit_ahead.compiled_ahead
 except (ImportError, AttributeError) as error:
     KernelCache = None  # type: ignore[assignment, misc]
     warnings.warn(
@@ -58,6 +64,7 @@ def kernel(function: Callable[..., Any]) -> Any:
             compiled.enable_caching()
         else:
             compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
+            jit_ahead.KernelDispatcher.adopt(compiled)
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
@@ -79,9 +86,7 @@ def entry_point(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     """
     if not isinstance(compiled, Dispatcher):
         return compiled  # NUMBA_DISABLE_JIT is set: this is the Python function.
-    signature = tuple(map(numba.typeof, arguments))
-    compiled.compile(signature)
-    return compiled.get_overload(signature)
+    return compiled.compile(tuple(map(numba.typeof, arguments)))
 
 
 def overload_piece(piece: Callable[..., Any]) -> Any:

@@ -89,6 +89,14 @@ class KernelCache(FunctionCache):
             (digest_of_sources(), () if _is_ours(function) else default_file._source_stamp),
         )
 
+    def holds(self, sig: Any, target_context: Any) -> bool:
+        """Return whether the index has a compiled kernel for a signature."""
+        try:
+            key = self._index_key(sig, target_context.codegen())
+            return key in self._cache_file._load_index()
+        except Exception:
+            return False  # Loading it removes a damaged index.
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled kernel for a signature, or None if it must be compiled."""
         _import_array_functions()

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from .._util.hardware import available_cores
+from .._util.jit_ahead import HELPERS
 from .console import FAILURE, end, errors_in_one_line
 
 RANGES = "--pot 10 --stacks 20 --bets 60%,a --raises a --iters 2"
@@ -37,7 +38,8 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 
 def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command of this program in a folder; it reads an end of input at once."""
-    environment = dict(os.environ)
+    # Features are compiled side by side, so that helpers would find no idle core.
+    environment = os.environ | {HELPERS: "0"}
     if cache := environment.get("NUMBA_CACHE_DIR"):
         environment["NUMBA_CACHE_DIR"] = os.path.abspath(cache)
     return subprocess.run(

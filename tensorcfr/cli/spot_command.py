@@ -163,7 +163,7 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
         if options.forget_rivers and not game.chunks.n_chunks:
             raise ValueError("--forget-rivers needs a spot before the river")
         with put_off(), solve_bar(0, options.time_limit) as show:
-            solution = run(_request(options, game), show.solving)
+            solution = run(_request(options, game), show.solving, shows_values=True)
         if options.save:
             saved = forget_subgames(solution) if options.forget_rivers else solution
             saved.save(options.save, force=True)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from .._util.argument_checks import EXACT, Flag, Kind, Limit, Number, Where, Whole, checked
 from .._util.cluster import CLUSTER
+from .._util.jit import compiled_ahead
+from ..evaluation.profile import profile_of
 from ..kernels.random import Seed
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import CALLABLE, LOCKS
@@ -33,6 +37,9 @@ from .warm_start import WarmStart
 
 CHECKPOINT_SECONDS = 600.0
 """Default time between two checkpoint files, in seconds."""
+MOST_AHEAD = 10_000_000
+"""Largest number of sequences of games whose kernels are compiled together, for which a second
+solver is allocated.  Larger games take longer to solve than to compile."""
 
 
 @checked()
@@ -166,14 +173,27 @@ def solve(
     return run(SolveRequest(**arguments), progress)
 
 
-def run(request: SolveRequest, progress: Callable[[Progress], object] | None = None) -> Solution:
-    """Run a request, as :func:`solve` does with its arguments."""
+def run(
+    request: SolveRequest,
+    progress: Callable[[Progress], object] | None = None,
+    *,
+    shows_values: bool = False,
+) -> Solution:
+    """Run a request, as :func:`solve` does with its arguments.
+
+    Args:
+        request: The request.
+        progress: Function that is called with the progress.
+        shows_values: Whether the caller computes the values of the solution afterwards; their
+            kernels are then compiled together with those of the solve.
+    """
     request.check()
     request = request.with_end()
     if request.record.is_exact:
         solution = exact_solution(request)
     else:
-        with closing(make_solver(request)) as solver:
+        call_kernels = partial(_call_kernels, request, shows_values)
+        with compiled_ahead(call_kernels), closing(make_solver(request)) as solver:
             solution = SolveLoop(solver, request, progress).run()
     if request.checkpoint is not None:
         try:
@@ -182,3 +202,13 @@ def run(request: SolveRequest, progress: Callable[[Progress], object] | None = N
             error.solution = solution  # type: ignore[attr-defined]
             raise
     return solution
+
+
+def _call_kernels(request: SolveRequest, shows_values: bool) -> None:
+    """Call the kernels of a request, in a solver with arrays of its own."""
+    is_small = request.game.n_sequences <= MOST_AHEAD
+    if is_small and request.cluster is None and request.state_dir is None:
+        with closing(make_solver(replace(request, threads=1))) as solver:
+            solver.evaluate()
+            if shows_values:
+                profile_of(solver.average_policy())

@@ -1,0 +1,125 @@
+"""Kernels of a plan are compiled by this process and a helper, and run as if compiled alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module, reload
+from pathlib import Path
+from types import ModuleType
+
+import numba
+import numpy as np
+import pytest
+
+from tensorcfr._util import jit_ahead
+
+pytestmark = pytest.mark.compiled
+
+KERNELS = """
+from tensorcfr._util.jit import kernel
+
+@kernel
+def long(first, second, third):
+    first[0] += second[0] + third[0]
+    return first[0]
+
+@kernel
+def short(first):
+    first[0] += 1.0
+    return first[0]
+"""
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module with two kernels and an empty cache, on a machine of two cores."""
+    name = f"kernels_of_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(KERNELS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(jit_ahead, "available_cores", lambda: 2)
+    monkeypatch.delenv(jit_ahead.HELPERS, raising=False)
+    # As in a process that multiprocessing did not start.
+    monkeypatch.setattr(jit_ahead.multiprocessing, "parent_process", lambda: None)
+    return import_module(name)
+
+
+def use(kernels: ModuleType) -> tuple[int, list[np.ndarray]]:
+    """Call both kernels under a plan; returns how often it was carried out, and its arrays."""
+    plans, planned = 0, [np.zeros(1) for _ in range(3)]
+
+    def plan() -> None:
+        nonlocal plans
+        plans += 1
+        assert kernels.short(planned[0]) == 0.0
+        assert kernels.long(*planned) == 0.0
+        raise OSError("the plan ends early")
+
+    with jit_ahead.compiled_ahead(plan):
+        assert kernels.short(np.array([2.0])) == 3.0
+        assert kernels.long(*np.array([[2.0], [3.0], [4.0]])) == 9.0
+    return plans, planned
+
+
+def test_a_helper_compiles_a_part(kernels: ModuleType) -> None:
+    """This process compiles the kernel with more arguments; the plan runs none and changes none."""
+    plans, planned = use(kernels)
+    assert plans == 1
+    assert not np.any(planned)
+    assert (len(kernels.long.stats.cache_misses), len(kernels.long.stats.cache_hits)) == (1, 0)
+    assert (len(kernels.short.stats.cache_misses), len(kernels.short.stats.cache_hits)) == (0, 1)
+    assert use(reload(kernels))[0] == 0, "as in a new process, which finds both in the cache"
+
+
+def ends_at_once(folder: Path) -> str:
+    program = folder / "python"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+BAD_EXECUTABLES: dict[str, Callable[[Path], str]] = {
+    "none": lambda folder: "",
+    "missing": lambda folder: str(folder / "python"),
+    "of a program that embeds Python": lambda folder: str(folder / "server"),
+    "ends at once": ends_at_once,
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
+@pytest.mark.parametrize("executable", BAD_EXECUTABLES.values(), ids=BAD_EXECUTABLES.keys())
+def test_without_a_helper_this_process_compiles(
+    kernels: ModuleType,
+    executable: Callable[[Path], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", executable(tmp_path))
+    use(kernels)
+    assert kernels.long.stats.cache_misses
+    assert kernels.short.stats.cache_misses
+
+
+def test_the_number_of_helpers_is_checked(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(jit_ahead.HELPERS, "-1")
+    with pytest.raises(ValueError, match=r"TENSORCFR_HELPERS must be .* not '-1'"):
+        use(kernels)
+    monkeypatch.setenv(jit_ahead.HELPERS, "0")
+    use(kernels)
+    assert kernels.short.stats.cache_misses
+
+
+def test_a_kernel_that_cannot_be_compiled_fails_where_it_is_called(kernels: ModuleType) -> None:
+    def plan() -> None:
+        kernels.short("a text")
+        kernels.short(np.zeros(1))
+
+    with (
+        jit_ahead.compiled_ahead(plan),
+        pytest.raises(numba.core.errors.TypingError, match="unicode_type"),
+    ):
+        kernels.short("a text")
+    assert kernels.short(np.array([2.0])) == 3.0
