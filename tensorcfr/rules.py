@@ -12,7 +12,7 @@ Nothing here computes: the compilers read these rules and turn them into arrays.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -189,13 +189,19 @@ class Showdown(NamedTuple):
 class SidePots(NamedTuple):
     """Public node of a :class:`CardGame` of three players where the hands are compared, pot by pot.
 
-    The strongest hands of the players who compete for a pot share it equally.
+    The strongest hands of the players who compete for a pot share it equally.  Before the first
+    :class:`Deal`, some cards may be dealt face up first.
     """
 
     pots: tuple[tuple[float, tuple[int, ...]], ...]
     """Amount of each pot, and the players who compete for it."""
     paid: tuple[float, ...]
     """Amount that each player has paid.  Their utility is their share of the pots minus it."""
+    cards: int = 0
+    """Number of cards that are dealt first, after which nobody acts, as in a :class:`Runout`."""
+    utility: Callable[[tuple[float, ...]], Sequence[float]] | None = None
+    """Function from the amounts that all players win to their utilities; None if these are
+    equal."""
 
 
 class Chips(NamedTuple):
@@ -417,6 +423,24 @@ class CardGame(BaseRules):
             axis=(2, 3)
         )
         return counts[0], counts[1]
+
+    def order_shares(self, cards: int) -> np.ndarray:
+        """Return how likely three classes of hands are, and each order of their strengths, if some
+        cards are dealt before the first :class:`Deal`.
+
+        Hands that the suit permutations of :meth:`symmetries` map to each other form a class; the
+        classes are numbered by their first hands.  Only games of three players that have
+        :class:`SidePots` with cards need this.
+
+        Args:
+            cards: Number of cards to deal.
+
+        Returns:
+            float64 (4, classes, classes, classes): for classes ``[b, a, c]``, the sum over their
+            disjoint hands of the share of boards on which ``a < b < c`` in strength, ``a = b < c``,
+            ``a = b > c``, and ``a = b = c``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define order_shares(cards)")
 
     def symmetries(self) -> np.ndarray:
         """Return permutations of the cards that preserve the order of all strengths, such as

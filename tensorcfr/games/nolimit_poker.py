@@ -17,6 +17,7 @@ from .poker.flops import N_CLASSES, flops
 from .poker.runouts import BOARD, count_runouts, holdem_runouts
 from .poker.sizes import BetSize, read_sizes
 from .poker.strength import SIX, short_strengths
+from .three_handed import ThreeHandedPush
 
 LONGEST = 2_000
 """Largest number of characters in a text of sizes."""
@@ -207,22 +208,32 @@ class NoLimitPoker(DeckOfPoker):
 
 def push_or_fold(
     *,
-    stacks: float = 10,
+    stacks: Any = 10,
     blinds: tuple[float, float] = (0.5, 1),
     ante: float = 0,
-) -> NoLimitPoker:
-    """Return heads-up hold'em in which the small blind goes all-in or folds.
+    players: int = 2,
+) -> DeckOfPoker:
+    """Return hold'em of two or three players in which each goes all-in or folds.
 
-    The big blind then calls or folds.  An all-in is evaluated over all boards.  By default one chip
-    is one big blind.
+    Of two players, the small blind (player 1) acts first, and the big blind calls or folds.  Three
+    players are :class:`~tensorcfr.games.three_handed.ThreeHandedPush`.  An all-in is evaluated over
+    all boards.  By default one chip is one big blind.
 
     Args:
-        stacks: Chips of each player before the blinds; the smaller stack counts.
+        stacks: Chips of each player before the blinds, as one number, or as three for the button,
+            the small blind and the big blind.  Of two players, the smaller stack counts.
         blinds: Chips of the small and of the big blind.
         ante: Chips that each player pays before the cards are dealt.
+        players: Number of players, 2 or 3; three stacks are always those of three players.
+
+    Raises:
+        ValueError: An argument is wrong.
 
     Source: W. Chen, J. Ankenman, "The mathematics of poker", 2006, chapter 12.
     """
+    Whole(2, 3)("push_or_fold: players", players)
+    if players == 3 or (isinstance(stacks, (tuple, list)) and len(stacks) == 3):
+        return ThreeHandedPush(stacks=stacks, blinds=blinds, ante=ante)
     return NoLimitPoker(stacks=stacks, blinds=blinds, ante=ante, limps=False)
 
 

@@ -1,10 +1,11 @@
 """Tournaments: utilities of card games that follow from the stacks at the end of a hand.
 
-A hand is between two players; other players with chips are outside the hand.  :func:`tournament`
-makes a game with other utilities from any :class:`~tensorcfr.CardGame`: the utility of a player is
-a function of all stacks after the hand, less the same function of the stacks before it.  By default
-this function is the expected prize money (:func:`icm`).  Built-in card games take the arguments of
-:func:`tournament` as parameters, ``compile_game("push_or_fold", payouts=(50, 30), others=(8,))``.
+A hand is between two players, or three; other players with chips are outside it.
+:func:`tournament` makes a game with other utilities from any :class:`~tensorcfr.CardGame`: the
+utility of a player is a function of all stacks after the hand, less the same function of the stacks
+before it.  By default this function is the expected prize money (:func:`icm`).  Built-in card games
+take the arguments of :func:`tournament` as parameters, ``compile_game("push_or_fold", payouts=(50,
+30), others=(8,))``.
 
 Rules:
 
@@ -13,9 +14,9 @@ Rules:
 * ``others`` are the chips that the players outside the hand have left.  Their blinds and antes in
   this hand are part of the pot.  Players who are all-in elsewhere count with the chips that they
   had before.
-* A player without chips is out and gets the lowest place.  Only one of the two players can lose
-  all chips in a hand.  If several of the given stacks are 0, these players share the lowest places
-  equally.
+* A player without chips is out and gets the lowest place.  Of two players who lose all chips in
+  one hand, the one who had more chips before gets the better place; with equal stacks they share
+  the places.
 * ``bounties`` are progressive: half of the bounty is paid at once to the player who eliminates
   another, and half is added to the own bounty.  :func:`bounty_equities` estimates later bounties.
 * Rake leaves the tournament: the stacks after the hand sum to less.
@@ -54,11 +55,11 @@ POT = "% of the pot"
 ALGORITHM = "dcfr"
 """Default algorithm.  The default of other card games was chosen in zero-sum games.  It discounts
 negative regrets more slowly, and stalls above 0.5 % of the pot in some tournaments."""
-STACKS = Several(Number(above=0, most=MOST_AMOUNT), length=2, alone=True)
+STACKS = Several(Number(above=0, most=MOST_AMOUNT), alone=True)
 OTHERS = Several(Number(above=0, most=MOST_AMOUNT))
 Utility = Callable[[tuple[float, ...]], Sequence[float]]
-"""Function from the stacks of all players after a hand to utilities.  The first two stacks and the
-first two utilities are those of the players in the hand; other utilities are ignored."""
+"""Function from the stacks of all players after a hand to utilities.  Those of the players in the
+hand come first, and other utilities are ignored."""
 
 
 class Tournament(CardGame):
@@ -73,8 +74,8 @@ class Tournament(CardGame):
     stacks_before: tuple[float, ...]
     """Chips of all players, those of the hand first, for which utilities are 0.  In a spot, half of
     the pot belongs to each player."""
-    utilities_before: tuple[float, float]
-    """Utility function of both players for :attr:`stacks_before`."""
+    utilities_before: tuple[float, ...]
+    """Utility function of the players in the hand for :attr:`stacks_before`."""
 
     def __init__(self, **arguments: Any) -> None:
         game_class = type(self).__bases__[1]
@@ -87,11 +88,11 @@ class Tournament(CardGame):
             rules: The rules without a tournament.
             options: Arguments of :func:`tournament`, checked.
         """
-        if rules.n_players != 2:
-            raise ValueError(f"{rules.name} has {rules.n_players} players; a hand needs two")
         self.__dict__.update(rules.__dict__)
         self.chip_rules = rules
         own_stacks = options["stacks"]
+        if rules.n_players > 2 and isinstance(rules, Spot):
+            raise ValueError(f"{rules.name} has {rules.n_players} players; a hand needs two")
         half_of_pot = rules.pot / 2.0 if isinstance(rules, Spot) else 0.0
         self.stacks_before = (
             *(stack + half_of_pot for stack in own_stacks),
@@ -106,13 +107,16 @@ class Tournament(CardGame):
                     f"bounties has {len(bounties)} amounts, but stacks and others have {players} "
                     "players"
                 )
-            utility = PrizeMoney(options["payouts"], bounties)
-        self._utility, self._known = utility, dict[tuple[float, ...], tuple[float, float]]()
+            if bounties and rules.n_players > 2:
+                raise ValueError(f"bounties are for two players, not {rules.n_players}")
+            before = self.stacks_before if rules.n_players > 2 else ()
+            utility = PrizeMoney(options["payouts"], bounties, before)
+        self._utility, self._known = utility, dict[tuple[float, ...], tuple[float, ...]]()
         self._given = {name: value for name, value in options.items() if value not in (None, ())}
-        if own_stacks[0] == own_stacks[1]:
+        if len(set(own_stacks)) == 1:
             self._given["stacks"] = own_stacks[0]
-        self.utilities_before = (0.0, 0.0)
-        self.utilities_before = self.utilities((0.0, 0.0))
+        self.utilities_before = nothing = (0.0,) * rules.n_players
+        self.utilities_before = self.utilities(nothing)
         self.unit_name = " in prizes" if isinstance(utility, PrizeMoney) else ""
         units = {}
         if isinstance(utility, PrizeMoney):
@@ -158,7 +162,7 @@ class Tournament(CardGame):
         options: dict[str, Any] = getattr(self.chip_rules, "options", {}) | self._given
         return options
 
-    def utilities(self, change: tuple[float, float]) -> tuple[float, float]:
+    def utilities(self, change: tuple[float, ...]) -> tuple[float, ...]:
         """Return the utility of each player if the stacks have changed by some chips.
 
         Args:
@@ -166,32 +170,34 @@ class Tournament(CardGame):
 
         Raises:
             ValueError: A player loses more chips than the stack, or the utility function does not
-                return two finite numbers; names the stacks.
+                return a finite number for each player; names the stacks.
         """
-        first, second, *others = self.stacks_before
-        pair = (round(first + change[0], DECIMALS), round(second + change[1], DECIMALS))
-        if pair not in self._known:
-            for player in range(2):
-                if pair[player] < 0.0:
+        players = len(change)
+        own_stacks, others = self.stacks_before[:players], self.stacks_before[players:]
+        pairs = zip(own_stacks, change, strict=True)
+        stacks = tuple(round(stack + won, DECIMALS) for stack, won in pairs)
+        if stacks not in self._known:
+            for player in range(players):
+                if stacks[player] < 0.0:
                     raise ValueError(
                         f"stacks: player {player} has {self.stacks_before[player]:g} chips and "
                         f"can lose {-change[player]:g}"
                     )
-            self._known[pair] = _read_utilities(self._utility, (*pair, *others))
-        before = self.utilities_before
-        after = self._known[pair]
-        return after[0] - before[0], after[1] - before[1]
+            self._known[stacks] = _read_utilities(self._utility, (*stacks, *others), players)
+        before, after = self.utilities_before, self._known[stacks]
+        return tuple(late - early for late, early in zip(after, before, strict=True))
 
     def node(self, state: Any) -> Decision | Deal | Fold | Showdown | SidePots | Runout:
         """Return the node of the game without the tournament, with the utilities of the stacks."""
         node = super().node(state)
         if isinstance(node, Fold):
-            first, second = node.utilities
-            return Fold(self.utilities((first, second)))
+            return Fold(self.utilities(node.utilities))
+        if isinstance(node, SidePots):
+            return node._replace(utility=self.utilities)
         if isinstance(node, Showdown):
-            return Showdown(*map(self.utilities, node))
+            return Showdown(*(_pair(self.utilities(change)) for change in node))
         if isinstance(node, Runout):
-            win, tie, lose = map(self.utilities, node[:3])
+            win, tie, lose = (_pair(self.utilities(change)) for change in node[:3])
             return Runout(win, tie, lose, node.cards)
         return node
 
@@ -252,15 +258,15 @@ def tournament(
 
     Args:
         rules: The game, whose utilities are chips won.
-        stacks: Chips of each player if they win nothing, as one number or two.  In a spot they are
-            the chips behind, in addition to the pot.  A built-in game that has a parameter
-            ``stacks`` itself is played for the smaller one.
+        stacks: Chips of each player if they win nothing, as one number or one for each player.  In
+            a spot they are the chips behind, in addition to the pot.  A built-in game of two
+            players that has a parameter ``stacks`` itself is played for the smaller one.
         payouts: Prizes that are still to be won, from the first place down, in any unit.
         others: Chips of each player who is not in the hand.
         bounties: Bounty on each player, in the order of ``stacks`` and ``others``, in the unit of
             ``payouts``.
         utility: Function of the stacks of all players after the hand, in the same order.  It
-            returns the utility of each player, or of the two players in the hand, in place of
+            returns the utility of each player, or of the players in the hand, in place of
             ``payouts`` and ``bounties``.
 
     Returns:
@@ -277,9 +283,11 @@ def tournament(
         raise ValueError("utility takes the place of payouts and bounties: do not give both")
     if isinstance(rules, Tournament):
         raise TypeError(f"rules must not be a tournament already, as {brief(rules)} is")
-    pair = tuple(stacks) if len(stacks) == 2 else (stacks[0],) * 2
+    players = rules.n_players
+    if len(stacks) not in (1, players):
+        raise ValueError(f"stacks must be one number or {players}, not {len(stacks)}")
     options = {
-        "stacks": pair,
+        "stacks": tuple(stacks) if len(stacks) == players else tuple(stacks) * players,
         "payouts": tuple(payouts),
         "others": tuple(others),
         "bounties": tuple(bounties),
@@ -311,9 +319,9 @@ def make_tournament(make: Callable[..., Any], arguments: Mapping[str, Any]) -> C
     options = {name: value for name, value in arguments.items() if name in OPTIONS}
     parameter = inspect.signature(make).parameters.get("stacks")
     if parameter is not None:
-        # The two players can bet no more than the smaller stack.
-        options["stacks"] = STACKS("stacks", options.get("stacks", parameter.default))
-        game_arguments["stacks"] = min(options["stacks"])
+        options["stacks"] = stacks = STACKS("stacks", options.get("stacks", parameter.default))
+        # Two players can bet no more than the smaller stack.
+        game_arguments["stacks"] = stacks if len(stacks) > 2 else min(stacks)
     if "stacks" not in options:
         raise ValueError("stacks must be given with payouts, bounties or utility")
     return tournament(make(**game_arguments), **options)
@@ -351,19 +359,27 @@ def _class_of(kind: Any) -> type[Tournament]:
     return type(kind.__name__, (Tournament, kind), {"__module__": kind.__module__})
 
 
-def _read_utilities(utility: Utility, stacks: tuple[float, ...]) -> tuple[float, float]:
-    """Return the utilities of the two players in the hand.
+def _pair(utilities: tuple[float, ...]) -> tuple[float, float]:
+    """Return the utilities of two players."""
+    first, second = utilities
+    return first, second
+
+
+def _read_utilities(utility: Utility, stacks: tuple[float, ...], players: int) -> tuple[float, ...]:
+    """Return the utilities of the players in the hand.
 
     Raises:
-        ValueError: The function does not return two finite numbers; names the stacks.
+        ValueError: The function does not return a finite number for each; names the stacks.
     """
     result = utility(stacks)
     try:
-        first, second = (float(number) for number in tuple(result)[:2])
+        utilities = tuple(float(number) for number in tuple(result)[:players])
+        if len(utilities) < players:
+            raise ValueError
     except (TypeError, ValueError):
         raise ValueError(
             f"utility must return a number for each player, not {brief(result)} for {stacks}"
         ) from None
-    if not np.isfinite((first, second)).all():
-        raise ValueError(f"utility must be finite, not {(first, second)} for {stacks}")
-    return first, second
+    if not np.isfinite(utilities).all():
+        raise ValueError(f"utility must be finite, not {utilities} for {stacks}")
+    return utilities

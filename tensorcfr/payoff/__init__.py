@@ -2,12 +2,13 @@
 
 ``g[s]`` is the sum, over the terminals whose last own sequence is ``s``, of chance probability
 times utility times the reaches of the other players.  The operator of a game is a tuple of parts,
-``SequenceForm.operator``, and ``g`` is the sum of their products.  There are four kinds of parts:
+``SequenceForm.operator``, and ``g`` is the sum of their products.  There are five kinds of parts:
 
 * :class:`PayoffEntries`: single entries, a sparse matrix, for any game;
 * :class:`PayoffBlocks`: few hand-by-hand matrices that many public terminals share;
 * :class:`PayoffCards` (and :class:`PayoffSubsets`): folds and showdowns of hands of cards;
-* :class:`PayoffThreeHands`: the same for three players.
+* :class:`PayoffThreeHands`: the same for three players;
+* :class:`PayoffTriples`: tables over three classes of hands, for all-ins before the flop.
 
 Each part is a named tuple of arrays with the methods of :class:`PayoffPart`, in plain NumPy.  The
 compiled product, the first phase of each iteration of a solver, is
@@ -25,6 +26,7 @@ from .blocks import BLOCKS, PayoffBlocks
 from .card_checks import CARDS, SUBSETS
 from .card_payoffs import PayoffCards, PayoffSubsets
 from .entries import ENTRIES, PayoffEntries
+from .hand_triples import TRIPLES, PayoffTriples
 from .payoff_form import PayoffForm
 from .payoff_kind import PayoffKind
 from .three_hand_sums import THREE_HANDS
@@ -39,6 +41,7 @@ __all__ = [
     "PayoffPart",
     "PayoffSubsets",
     "PayoffThreeHands",
+    "PayoffTriples",
     "count_entries",
     "empty_part",
     "magnitudes",
@@ -95,7 +98,7 @@ class PayoffPart(Protocol):
 Form = TypeVar("Form", bound=PayoffForm)
 
 KIND_OF_CLASS: dict[type, PayoffKind] = {
-    kind.part: kind for kind in (ENTRIES, BLOCKS, SUBSETS, CARDS, THREE_HANDS)
+    kind.part: kind for kind in (ENTRIES, BLOCKS, SUBSETS, CARDS, THREE_HANDS, TRIPLES)
 }
 """Kinds of parts by class, in the order of the parts of an operator.  Of kinds with one name, the
 last one reads files."""

@@ -708,7 +708,7 @@ def test_values_of_the_pot() -> None:
         ({"payouts": ()}, "payouts must contain a prize"),
         ({"others": (4,)}, "payouts must contain a prize"),
         ({"payouts": (1,), "others": (0,)}, "others must be"),
-        ({"payouts": (1,), "stacks": (1, 2, 3)}, "stacks must be"),
+        ({"payouts": (1,), "stacks": (1, 2, 3, 4)}, "stacks must be"),
         ({"payouts": (1,), "bounties": (1,)}, "bounties has 1 amounts, but stacks and others have"),
         ({"payouts": (1,), "utility": max}, "utility takes the place of payouts"),
         ({"utility": 3}, "utility must be a function"),

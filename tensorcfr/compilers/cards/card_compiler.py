@@ -46,6 +46,7 @@ from .card_symmetry import symmetry_of
 from .form import CardForm, Last, SomeBoards, Wait, last_acts
 from .payoffs import Payoffs
 from .three_hand_payoffs import ThreeHandPayoffs
+from .triple_payoffs import triple_payoffs
 
 
 def lay_out(
@@ -153,7 +154,14 @@ class _Compiler:
     def _whole(self, payoffs: ThreeHandPayoffs, everywhere: SomeBoards) -> ChunkedGame:
         """Compile a game without chunks."""
         trunk = self._trunk(np.ones(self.betting.n_nodes, dtype=bool), everywhere)
-        chunks = as_trunk(trunk.form(payoffs.of(trunk)))
+        form, betting = trunk.form(payoffs.of(trunk)), self.betting
+        form = form._replace(
+            operator=form.operator
+            + triple_payoffs(
+                self.rules, self.name, trunk, betting, self.last, self.symmetry, payoffs.dealing
+            )
+        )
+        chunks = as_trunk(form)
         check_form(chunks.trunk)
         place, stride = self._no_positions()
         self._record_positions(trunk, -1, place, stride)

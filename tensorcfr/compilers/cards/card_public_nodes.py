@@ -156,6 +156,8 @@ class CardNodes(PublicNodes):
     def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
         betting_node, _ = self.at(node)
         rows = tuple(map(tuple, self.betting.amounts[betting_node].tolist()))
+        if self.betting.kind[betting_node] == RUNOUT and self.rules.n_players > 2:
+            return 1.0, (*rows, self.deals(node), int(self.betting.runs[betting_node]))
         if self.betting.kind[betting_node] == RUNOUT:
             win, tie, lose = rows
             return 1.0, Runout(win, tie, lose, int(self.betting.runs[betting_node]))

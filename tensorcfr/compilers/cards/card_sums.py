@@ -594,7 +594,8 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
                 f"{players} players"
             )
         elif isinstance(node, SidePots):
-            kind.append(SHOWDOWN)
+            kind.append(RUNOUT if node.cards else SHOWDOWN)
+            runs[-1] = node.cards
             amounts[-1] = side_pot_payoffs(node, orders, f"{name}: after {_line(k, parent, step)}")
         elif isinstance(node, Showdown):
             kind.append(SHOWDOWN)
@@ -603,18 +604,18 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
             kind.append(RUNOUT)
             amounts[-1] = np.array(node[:3], dtype=np.float64)
             runs[-1] = node.cards
-            n_left = len(rules.free) - held_cards(rules)
             if rules.weights_vary:
                 raise GameError(f"{name}: weights_vary cannot be combined with a Runout")
-            if rounds[k] or not 0 <= node.cards <= n_left:
-                raise GameError(
-                    f"{name}: after {_line(k, parent, step)} {node.cards} cards are run out, "
-                    f"{'after a deal' if rounds[k] else f'and {n_left} are left'}"
-                )
         else:
             raise GameError(
                 f"{name}: node(...) after {_line(k, parent, step)} must be a Decision, a Deal, "
                 f"a Fold, a Showdown, SidePots or a Runout, not {type(node).__name__}"
+            )
+        n_left = len(rules.free) - held_cards(rules)
+        if (runs[-1] and rounds[k]) or not 0 <= runs[-1] <= n_left:
+            raise GameError(
+                f"{name}: after {_line(k, parent, step)} {runs[-1]} cards are run out, "
+                f"{'after a deal' if rounds[k] else f'and {n_left} are left'}"
             )
         if not np.isfinite(amounts[-1]).all() or amounts[-1].shape != no_amounts.shape:
             raise GameError(f"{name}: the payoffs after {_line(k, parent, step)} are not finite")
@@ -655,7 +656,9 @@ def side_pot_payoffs(node: SidePots, orders: np.ndarray, where: str) -> np.ndarr
         ranks = orders[:, list(competing)]
         wins = ranks == ranks.max(axis=1, keepdims=True)
         payoffs[:, list(competing)] += amount * wins / wins.sum(axis=1, keepdims=True)
-    return payoffs
+    if node.utility is None:
+        return payoffs
+    return np.array([node.utility(tuple(won)) for won in payoffs.tolist()], dtype=np.float64)
 
 
 def _line(node: int, parent: list[int], step: list[str]) -> str:

@@ -90,7 +90,8 @@ class HandByHand(Derived, PublicTreeGame):
             return Payoff(1.0, (*rows, dealt) if self.rules.weights_vary else rows)
         if isinstance(node, SidePots):
             payoffs = side_pot_payoffs(node, self._orders, self.name)
-            return Payoff(1.0, (*map(tuple, payoffs.tolist()), dealt))
+            runs = (node.cards,) if node.cards else ()
+            return Payoff(1.0, (*map(tuple, payoffs.tolist()), dealt, *runs))
         return Payoff(1.0, node if isinstance(node, Runout) else (*node, dealt))
 
     def cards(self, dealt: Deals, count: int) -> dict[Any, np.ndarray]:
@@ -145,18 +146,35 @@ class HandByHand(Derived, PublicTreeGame):
         n_orders, players = len(self._orders), range(self.rules.n_players)
         rows, dealt = key[:n_orders], key[n_orders:]
         deals: Deals = dealt[0] if dealt else ()
+        if len(dealt) > 1 and len(set(rows)) > 1:
+            return self._mean_over_boards(rows, dealt[1])
         cards = (*self.rules.board, *chain.from_iterable(deals))
         scale = np.broadcast_to(self.scale(deals), self.prior.shape)
         if len(set(rows)) == 1:
             return np.array([rows[0][player] * scale for player in players])
-        strengths = []
+        order = self._order_on(cards)
+        return np.array([scale * np.array(rows)[order, player] for player in players])
+
+    def _order_on(self, cards: tuple[int, ...]) -> np.ndarray:
+        """Return the number of the order of all hands on a board, int64 (hands of player 0, ...);
+        any number for hands with a card of the board."""
+        strengths, players = [], range(self.rules.n_players)
         for player, hands in enumerate(self.rules.hands):
             live, strength = without(hands, np.array(cards)), np.zeros(len(hands), dtype=np.int64)
             strength[live] = self.rules.strength(cards, hands[live])
             axes = [axis for axis in players if axis != player]
             strengths.append(np.broadcast_to(np.expand_dims(strength, axes), self.prior.shape))
-        order = np.searchsorted(code_of(self._orders.T), code_of(np.stack(strengths)))
-        return np.array([scale * np.array(rows)[order, player] for player in players])
+        return np.searchsorted(code_of(self._orders.T), code_of(np.stack(strengths)))
+
+    def _mean_over_boards(self, rows: tuple[Any, ...], count: int) -> np.ndarray:
+        """Return the mean payoffs over all boards of ``count`` cards that can be dealt."""
+        rules, free = self.rules, self.rules.free.tolist()
+        payoffs = np.zeros((rules.n_players, *self.prior.shape))
+        for cards in combinations(free, count):
+            live = outer(without(hands, np.array(cards)) for hands in rules.hands)
+            by_order = np.array(rows)[self._order_on(cards)]
+            payoffs += live * np.moveaxis(by_order, -1, 0)
+        return payoffs / comb(len(free) - held_cards(rules), count)
 
 
 def check_memory(rules: CardGame, name: str, limit: int) -> None:

@@ -10,12 +10,13 @@ import numpy as np
 
 from ...kernels.evaluation import add_payoffs
 from ...model.arrays import SequenceForm, frozen_array, frozen_arrays
-from ...model.card_structure import FOLD, orders_of
+from ...model.card_structure import FOLD, RUNOUT, orders_of
 from ...payoff.three_hands import BOTH, CONSTANT, FIRST, PLAYERS, SECOND, PayoffThreeHands
 from ...rules import CardGame
 from .card_sums import without
 from .form import CardForm
 from .payoffs import PayoffBuilder
+from .triple_payoffs import ALL_TIE
 
 ROUNDING = 1e-12
 """Largest difference between payoffs, relative to the largest, that counts as rounding."""
@@ -41,7 +42,11 @@ class ThreeHandPayoffs(PayoffBuilder):
             is_end = (self.betting.kind >= FOLD) & (self.betting.round == r)
             for node in np.flatnonzero(is_end).tolist():
                 ends = [form.ended(p, acts[node], r) for p, acts in enumerate(self.last)]
-                pays = self.dealing.share(r) * amounts_of(self.betting.amounts[node])
+                utilities = self.betting.amounts[node]
+                if self.betting.kind[node] == RUNOUT:
+                    # Tables have the differences from a tie of all hands; see triple_payoffs.
+                    utilities = np.repeat(utilities[[ALL_TIE]], len(utilities), axis=0)
+                pays = self.dealing.share(r) * amounts_of(utilities)
                 boards += range(first_board, len(kinds))
                 sequences += list(np.stack(ends, axis=1))
                 amounts += list(pays * self.solved_for[r][:, None, None])

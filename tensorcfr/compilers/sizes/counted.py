@@ -18,7 +18,7 @@ from ...errors import GameError, MemoryLimitError
 from ...model.arrays import TERMINAL
 from ...model.chunked_game import Counts
 from ...payoff.card_payoffs import LANES, WIDE_FROM
-from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout
+from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout, SidePots
 from .. import public_tree_reader
 from ..cards.card_sums import (
     HandSets,
@@ -70,6 +70,8 @@ WORK_OF_THREE = 15
 """Work of a hand at a terminal of three players, as a multiple of one of two players."""
 BYTES_OF_TERMINAL = 128
 """Bytes per board of a terminal of three players: its sequences and amounts, and its board."""
+BYTES_OF_TRIPLE = 120
+"""Bytes per triple of classes of hands while tables of all-ins of three players are computed."""
 COMPILING_PAIRS = 68
 """Bytes per pair of hands while payoffs before the first deal are computed pair by pair."""
 SHARED = 16
@@ -174,7 +176,12 @@ def size_of_cards(
             entries = dealt * sum(
                 count_solved(rules, permutations, images, deals[:first]) for images in moved
             )
-        if r == 0 and (rules.boards or table[0, RUNOUTS]):
+        if is_of_three and (tables := len(hands) * row[RUNOUTS]):
+            # Tables over triples of classes, and the shares of all orders.
+            ends += tables * prod(lanes)
+            compiled += 8 * tables * prod(lanes)
+            beside += BYTES_OF_TRIPLE * prod(lanes)
+        elif r == 0 and (rules.boards or table[0, RUNOUTS]):
             compiled += 2 * BYTES_OF_ENTRY * n_terminals * lanes[0] * lanes[1]
             beside += COMPILING_PAIRS * hands[0] * hands[1]
     counts = count_cards(rules, table, deals)
@@ -434,7 +441,8 @@ class _Numbered:
                 edges.append((k, self._number(self.rules.next(state, None)), True))
                 cards.add(node.cards)
             else:
-                counts[k, 1], counts[k, RUNOUTS] = 1, isinstance(node, Runout)
+                runs = isinstance(node, Runout) or (isinstance(node, SidePots) and node.cards > 0)
+                counts[k, 1], counts[k, RUNOUTS] = 1, runs
         parent, following, dealt = np.array(edges, dtype=np.int64).reshape(-1, 3).T
         return Following(counts, parent, following[:, None], dealt > 0, frozenset(cards))
 

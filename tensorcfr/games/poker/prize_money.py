@@ -112,19 +112,33 @@ def bounty_equities(
 
 
 class PrizeMoney:
-    """Expected prize money as a function of the stacks after a hand between players 0 and 1.
+    """Expected prize money as a function of the stacks after a hand.
+
+    With bounties, the hand is between players 0 and 1.
 
     Args:
         payouts: Prizes from the first place down, as for :func:`icm`.
         bounties: Bounty on each player before the hand; none without bounties.
+        before: Chips of each player before the hand.  Of several players who lose all chips, the
+            one who had more gets the better place.  By default they share the places equally.
     """
 
-    def __init__(self, payouts: Amounts, bounties: Amounts = ()) -> None:
+    def __init__(self, payouts: Amounts, bounties: Amounts = (), before: Amounts = ()) -> None:
         self.payouts, self.bounties = tuple(payouts), tuple(bounties)
+        self.before = np.array(before, dtype=np.float64)
 
     def __call__(self, stacks: tuple[float, ...]) -> np.ndarray:
         """Return the expected prize money of each player, float64 (players,)."""
         equities = icm(stacks, self.payouts)
+        out = np.flatnonzero(np.array(stacks) == 0.0)
+        if len(self.before) and len(out) > 1:
+            prizes = _read_payouts(self.payouts, len(stacks))[len(stacks) - len(out) :]
+            chips = self.before[out]
+            for player in out.tolist():
+                # Players who had equal stacks share their places.
+                better, equal = chips > self.before[player], chips == self.before[player]
+                first = int(better.sum())
+                equities[player] = prizes[first : first + int(equal.sum())].mean()
         if not self.bounties:
             return equities
         bounties, paid = list(self.bounties), np.zeros(len(stacks))

@@ -41,7 +41,7 @@ def count_runouts(
     """
     counts = np.zeros((2, len(hands), len(hands)), dtype=np.int64)
     has_card = (hands[:, None] == np.arange(orders.shape[1])[:, None]).any(axis=2).T
-    boards, orbit_sizes = _boards(orders, cards)
+    boards, orbit_sizes = boards_up_to_suits(orders, cards)
     for board, count in zip(boards.tolist(), orbit_sizes.tolist(), strict=True):
         live = np.flatnonzero(~has_card[board].any(axis=0))
         strengths = np.asarray(strength(tuple(board), hands[live]))
@@ -56,7 +56,7 @@ def count_runouts(
     return total[0], total[1]
 
 
-def _boards(orders: np.ndarray, cards: int) -> tuple[np.ndarray, np.ndarray]:
+def boards_up_to_suits(orders: np.ndarray, cards: int) -> tuple[np.ndarray, np.ndarray]:
     """Return one board per orbit of the permutations, and the sizes of the orbits.
 
     Returns:

@@ -1,0 +1,573 @@
+"""Orders of three hands over all boards, before the flop, by classes of hands.
+
+A class has the hands that differ only in suits; in hold'em there are 169.  For three classes, all
+hands without a common card and all boards are counted: how often each of the thirteen orders of the
+three strengths, ties included, occurs.  Counting takes a quarter of an hour for a whole deck, so
+``scripts/three_runouts.py`` writes the shares of the orders to a file next to this module.
+
+On one board, sort the hands by strength.  Let ``A``, ``E`` and ``C`` have, for each class, the
+weaker, equal and stronger hands that share no card with a hand ``h``.  The pairs of a weaker and a
+stronger hand are ``A C'``, less those that share a card ``x``, which are ``A_x C_x'`` for the hands
+with that card.  This is summed over the hands ``h`` of a class.  With ``E`` in place of ``A`` or of
+``C``, the pairs are those of orders with a tie.
+"""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._util.jit import kernel
+from .deck import HANDS, RANKS, SUITS, orders_of_suits
+from .runouts import Strength, boards_up_to_suits, moved_hands
+
+FILE = Path(__file__).with_name("three_runouts.npz")
+BITS = 11
+"""Shares in the file are multiples of ``2 ** -BITS``."""
+BATCH = 32
+"""Boards of equal weight that are counted together, in single precision: sums stay below 2 ** 24,
+where it is exact."""
+SEED = 1
+"""Seed of the sequence in which a sample of batches is drawn."""
+VECTOR = 16
+"""Rows are padded to a multiple of so many numbers."""
+ORDERS = 4
+"""Kinds of orders ``[b, a, c]``: ``a < b < c`` in strength, ``a = b < c``, ``a = b > c``, and ``a =
+b = c``."""
+
+
+class Classes(NamedTuple):
+    """Classes of hands that a group of permutations of the deck maps to each other."""
+
+    of_hand: np.ndarray
+    """int64 (hands,): class of each hand; classes are numbered by their first hands."""
+    inside: np.ndarray
+    """int64 (cards, width): the classes with each card, ascending."""
+    place: np.ndarray
+    """int64 (cards, classes): position of a class in ``inside``, or -1."""
+    group: np.ndarray
+    """int64 (cards,): number of the cards that the permutations map to each other: of the rank."""
+
+    @classmethod
+    def of(cls, hands: np.ndarray, orders: np.ndarray) -> Classes:
+        """Find the classes of some hands; the arguments are those of :func:`count_orders`."""
+        smallest = moved_hands(hands, orders).min(axis=0)
+        of_hand = np.unique(smallest, return_inverse=True)[1].reshape(-1)
+        has = np.zeros((orders.shape[1], int(of_hand.max()) + 1), dtype=bool)
+        for column in hands.T:
+            has[column, of_hand] = True
+        inside = np.nonzero(has)[1].reshape(len(has), -1)
+        place = np.where(has, np.cumsum(has, axis=1) - 1, -1)
+        group = np.unique(orders.min(axis=0), return_inverse=True)[1].reshape(-1)
+        return cls(of_hand, inside, place, group)
+
+
+Report = Callable[[int, int, np.ndarray], None]
+"""Function that receives the numbers of counted boards and of all boards, and the counts so far."""
+
+
+def count_orders(
+    strength: Strength,
+    hands: np.ndarray,
+    orders: np.ndarray,
+    cards: int,
+    *,
+    sample: int | None = None,
+    report: Report | None = None,
+) -> np.ndarray:
+    """Count the orders of three hands over all boards, by classes of hands.
+
+    Args:
+        strength: Function that computes strengths.
+        hands: int64 (hands, 2): all hands of a deck.
+        orders: int64 (permutations, cards of the deck): a group of permutations of the deck that
+            preserve the order of strengths.
+        cards: Number of cards of a board.
+        sample: Number of batches of boards, which are drawn at random; None for all boards.
+        report: Function that is called after every batch of boards.
+
+    Returns:
+        uint32 (4, classes, classes, classes): number of disjoint hands and boards for each of the
+        :data:`ORDERS`.
+    """
+    classes = Classes.of(hands, orders)
+    n_cards, n = classes.place.shape
+    number = np.full((n_cards, n_cards), -1)
+    number[hands[:, 0], hands[:, 1]] = number[hands[:, 1], hands[:, 0]] = np.arange(len(hands))
+    totals = np.zeros((ORDERS, n, n, n), dtype=np.uint32)
+    boards, sizes = boards_up_to_suits(orders, cards)
+    by_size = np.argsort(sizes, kind="stable")
+    boards, sizes = boards[by_size], sizes[by_size]
+    batches = list(_batches(sizes))
+    if sample is not None:
+        Random(SEED).shuffle(batches)
+        batches = batches[:sample]
+    weaker = np.empty((BATCH, 0, _padded(n)), dtype=np.float32)
+    weaker_with = np.empty((BATCH, 0, n_cards, _padded(classes.inside.shape[1])), dtype=np.float32)
+    counted = 0
+    for begin, end in batches:
+        order, level = np.zeros((2, end - begin, len(hands)), dtype=np.int64)
+        live = np.ones((end - begin, n_cards), dtype=bool)
+        counts = np.zeros(end - begin, dtype=np.int64)
+        for row, board in enumerate(boards[begin:end].tolist()):
+            live[row, board] = False
+            possible = np.flatnonzero(live[row, hands].all(axis=1))
+            strengths = np.asarray(strength(tuple(board), hands[possible]), dtype=np.int64)
+            ranks = np.unique(strengths, return_inverse=True)[1].reshape(-1)
+            ascending = np.argsort(ranks, kind="stable")
+            counts[row] = len(possible)
+            order[row, : len(possible)] = possible[ascending]
+            level[row, : len(possible)] = ranks[ascending]
+        if weaker.shape[1] < (levels := int(level.max()) + 2):
+            weaker = np.empty((BATCH, levels, *weaker.shape[2:]), dtype=np.float32)
+            weaker_with = np.empty((BATCH, levels, *weaker_with.shape[2:]), dtype=np.float32)
+        _count_batch(
+            order,
+            level,
+            counts,
+            live,
+            int(sizes[begin]),
+            hands,
+            classes.of_hand,
+            number,
+            classes.place,
+            classes.inside,
+            classes.group,
+            weaker,
+            weaker_with,
+            totals,
+        )
+        counted += end - begin
+        if report is not None:
+            report(counted, len(boards), totals)
+    return totals
+
+
+def _batches(sizes: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield the begin and the end of each batch of boards of equal weight."""
+    begin = 0
+    for end in range(1, len(sizes) + 1):
+        if end == len(sizes) or end - begin == BATCH or sizes[end] != sizes[begin]:
+            yield begin, end
+            begin = end
+
+
+def _padded(count: int) -> int:
+    """Return the length of a row of ``count`` numbers."""
+    return -(-count // VECTOR) * VECTOR
+
+
+def count_disjoint(hands: np.ndarray, classes: Classes) -> np.ndarray:
+    """Count the hands of three classes that share no card, float64 (classes, classes, classes)."""
+    n_cards, n = classes.place.shape
+    first = np.unique(classes.of_hand, return_index=True)[1]
+    sizes = np.bincount(classes.of_hand)
+    triples = np.empty((n, n, n))
+    for number, hand in enumerate(hands[first]):
+        live = ~np.isin(hands, hand).any(axis=1)
+        of_hand = classes.of_hand[live]
+        per_class = np.bincount(of_hand, minlength=n).astype(np.float64)
+        per_card = np.zeros((n_cards, n))
+        for column in hands[live].T:
+            np.add.at(per_card, (column, of_hand), 1.0)
+        # A hand shares two cards with itself, so it is subtracted twice.
+        pairs = np.outer(per_class, per_class) - per_card.T @ per_card + np.diag(per_class)
+        triples[number] = sizes[number] * pairs
+    return triples
+
+
+class Precision(NamedTuple):
+    """Precision of the shares of the file."""
+
+    counted: int
+    """Number of boards that were counted, of those that differ not only in suits."""
+    boards: int
+    """Number of all such boards."""
+    error: float
+    """Standard error of a share from the draw of the counted boards, as a root mean square."""
+
+    def __str__(self) -> str:
+        """Describe the precision in a sentence."""
+        rounding = f"shares of run-outs are rounded to {2.0**-BITS:.1e}"
+        if self.counted == self.boards:
+            return f"For each three classes of hands, {rounding}."
+        return (
+            f"For each three classes of hands, {rounding} and counted on {self.counted:,} of "
+            f"{self.boards:,} boards up to suits, with a standard error of {self.error:.1e}."
+        )
+
+
+def holdem_precision() -> Precision:
+    """Return the precision of :func:`holdem_order_shares`."""
+    with np.load(FILE, allow_pickle=False) as stored:
+        counted, boards = stored["counted"].tolist()
+        return Precision(counted, boards, float(stored["error"]))
+
+
+@cache
+def _holdem_classes() -> Classes:
+    return Classes.of(HANDS, orders_of_suits(len(RANKS), len(SUITS)))
+
+
+def holdem_order_shares() -> np.ndarray:
+    """Return the sums of :meth:`~tensorcfr.CardGame.order_shares` for 52 cards and boards of five.
+
+    Shares of boards are rounded to a multiple of ``2 ** -BITS`` for every three classes.
+
+    Returns:
+        float64 (4, 169, 169, 169).
+    """
+    classes = _holdem_classes()
+    triples = count_disjoint(HANDS, classes)
+    with np.load(FILE, allow_pickle=False) as stored:
+        rounded = unpack(stored["packed"], classes)
+    strict, *ties = rounded
+    # The file has no orders in which all hands are equal: they have the rest.
+    rest = np.full(triples.shape, 1 << BITS, dtype=np.int16)
+    for axes in _PERMUTATIONS:
+        rest -= strict.transpose(axes)
+    for tied in ties:
+        rest -= tied + tied.transpose(0, 2, 1) + tied.transpose(2, 1, 0)
+    shares = np.empty((ORDERS, *triples.shape))
+    for number, of_order in enumerate((*rounded, rest)):
+        np.multiply(of_order, triples / 2.0**BITS, out=shares[number])
+    return shares
+
+
+_PERMUTATIONS = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
+
+
+def holdem_shares(counts: np.ndarray) -> np.ndarray:
+    """Return the shares of the orders for three classes from counts, float64 (4, 169, 169, 169).
+
+    Args:
+        counts: uint32 (4, 169, 169, 169): counts from :func:`count_orders`, over all boards or a
+            random sample of them.
+    """
+    total = counts[3].astype(np.float64)
+    for axes in _PERMUTATIONS:
+        total += counts[0].transpose(axes)
+    for tied in counts[1:3]:
+        total += tied + 0.0 + tied.transpose(0, 2, 1) + tied.transpose(2, 1, 0)
+    return counts / np.maximum(total, 1.0)
+
+
+def _suited(classes: Classes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the suited classes of hold'em, the offsuit class of the same ranks for each, and all
+    classes with the suited ones last."""
+    ranks, suits = np.divmod(HANDS[np.unique(classes.of_hand, return_index=True)[1]], len(SUITS))
+    is_suited = suits[:, 0] == suits[:, 1]
+    code = ranks @ np.array([len(RANKS), 1])
+    suited, others = np.flatnonzero(is_suited), np.flatnonzero(~is_suited)
+    offsuit = others[np.searchsorted(-code[others], -code[suited])]
+    return suited, offsuit, np.concatenate([others, suited])
+
+
+def pack(shares: np.ndarray) -> np.ndarray:
+    """Round the shares of orders, and compress them to uint8 (bytes,).
+
+    A suited hand wins nearly as often as the offsuit hand of the same ranks, so differences between
+    both are stored, and then differences between neighbouring classes.
+    """
+    classes = _holdem_classes()
+    suited, offsuit, sequence = _suited(classes)
+    rounded = np.round(shares[:3] * 2.0**BITS).astype(np.int16)
+    for axis in range(3):
+        moved = np.moveaxis(rounded, 1 + axis, 0)
+        moved[suited] -= moved[offsuit]
+    rounded = rounded[:, sequence[:, None, None], sequence[:, None], sequence]
+    rounded[..., 1:] -= rounded[..., :-1].copy()
+    half = _half(len(sequence))
+    parts = [rounded[0].ravel(), *(tied[half].ravel() for tied in rounded[1:])]
+    data = np.concatenate(parts).astype("<i2").view(np.uint8).reshape(-1, 2)
+    return np.frombuffer(lzma.compress(data.T.tobytes(), preset=6), dtype=np.uint8)
+
+
+def unpack(packed: np.ndarray, classes: Classes) -> np.ndarray:
+    """Return the rounded shares of :func:`pack`, times ``2 ** BITS``; int16 (3, 169, 169, 169),
+    without the tie of all hands."""
+    suited, offsuit, sequence = _suited(classes)
+    n = len(sequence)
+    planes = np.frombuffer(lzma.decompress(packed.tobytes()), dtype=np.uint8).reshape(2, -1)
+    data = np.ascontiguousarray(planes.T).view("<i2").reshape(-1).astype(np.int16)
+    rounded = np.zeros((3, n, n, n), dtype=np.int16)
+    rounded[0] = data[: n**3].reshape(n, n, n)
+    for tied, part in zip(rounded[1:], data[n**3 :].reshape(2, -1), strict=True):
+        # ``a`` and ``b`` are equal, so the table is symmetric in both.
+        tied[_half(n)] = part.reshape(-1, n)
+        tied.transpose(1, 0, 2)[_half(n)] = part.reshape(-1, n)
+    np.cumsum(rounded, axis=3, out=rounded)
+    back = np.argsort(sequence)
+    shares = rounded[:, back[:, None, None], back[:, None], back]
+    for axis in range(3):
+        moved = np.moveaxis(shares, 1 + axis, 0)
+        moved[suited] += moved[offsuit]
+    return shares
+
+
+def _half(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs of classes with the first one not above the second."""
+    first, second = np.triu_indices(n)
+    return first, second
+
+
+@kernel
+def _count_batch(
+    order: np.ndarray,
+    level: np.ndarray,
+    counts: np.ndarray,
+    live: np.ndarray,
+    weight: int,
+    hands: np.ndarray,
+    of_hand: np.ndarray,
+    number: np.ndarray,
+    place: np.ndarray,
+    inside: np.ndarray,
+    group: np.ndarray,
+    weaker: np.ndarray,
+    weaker_with: np.ndarray,
+    totals: np.ndarray,
+) -> None:
+    """Add the orders of three hands on some boards of equal weight.
+
+    Args:
+        order: int64 (boards, hands): hands without a card of the board, the weakest first.
+        level: int64 (boards, hands): rank of the strength of each of them.
+        counts: int64 (boards,): number of them.
+        live: bool (boards, cards): True for cards that are not on the board.
+        weight: Number of boards that each board represents.
+        hands: int64 (hands, 2): cards of each hand.
+        of_hand: int64 (hands,): see :class:`Classes`, like ``place``, ``inside`` and ``group``.
+        number: int64 (cards, cards): hand of two cards.
+        place: int64 (cards, classes).
+        inside: int64 (cards, width).
+        group: int64 (cards,).
+        weaker: float32 (boards, levels, padded classes): scratch for the hands below each level.
+        weaker_with: float32 (boards, levels, cards, padded width): scratch for those with a card.
+        totals: uint32 (4, classes, classes, classes): counts, modified in place.
+    """
+    n_boards = len(counts)
+    n_cards, n = place.shape
+    width = inside.shape[1]
+    padded = -(-n // 16) * 16
+    lanes = -(-width // 16) * 16
+    n_groups = group.max() + 1
+    # Weaker hands by class, and by card and class, for each level.
+    for board in range(n_boards):
+        weaker[board, 0] = 0
+        weaker_with[board, 0] = 0
+    level_of = np.full((n_boards, len(hands)), -1, dtype=np.int64)
+    last = np.zeros(n_boards, dtype=np.int64)
+    first = np.zeros((n_boards, n + 1), dtype=np.int64)
+    members = np.zeros((n_boards, len(hands)), dtype=np.int64)
+    for board in range(n_boards):
+        for k in range(counts[board]):
+            h = order[board, k]
+            own_level = level[board, k]
+            if k == 0 or own_level != level[board, k - 1]:
+                weaker[board, own_level + 1] = weaker[board, own_level]
+                weaker_with[board, own_level + 1] = weaker_with[board, own_level]
+            level_of[board, h] = own_level
+            cls = of_hand[h]
+            weaker[board, own_level + 1, cls] += 1
+            for card in hands[h]:
+                weaker_with[board, own_level + 1, card, place[card, cls]] += 1
+            first[board, cls + 1] += 1
+            last[board] = own_level + 1
+        for cls in range(n):
+            first[board, cls + 1] += first[board, cls]
+        put = first[board].copy()
+        for k in range(counts[board]):
+            h = order[board, k]
+            members[board, put[of_hand[h]]] = h
+            put[of_hand[h]] += 1
+    tiles = np.empty((4, n, padded), dtype=np.float32)
+    shared = np.empty((4, n_groups, width, lanes), dtype=np.float32)
+    below = np.empty(padded, dtype=np.float32)
+    equal = np.empty(padded, dtype=np.float32)
+    above = np.empty(padded, dtype=np.float32)
+    sums = np.empty((3, padded), dtype=np.float32)
+    sums_with = np.empty((3, n_cards, lanes), dtype=np.float32)
+    held = np.empty(n_cards, dtype=np.float32)
+    position = np.empty(2, dtype=np.int64)
+    relation = np.empty(2, dtype=np.int64)
+    for b in range(n):
+        tiles[:] = 0
+        shared[:] = 0
+        for board in range(n_boards):
+            every = weaker[board, last[board]]
+            every_with = weaker_with[board, last[board]]
+            k = first[board, b]
+            while k < first[board, b + 1]:
+                own_level = level_of[board, members[board, k]]
+                lower, upper = weaker[board, own_level], weaker[board, own_level + 1]
+                lower_with, upper_with = (
+                    weaker_with[board, own_level],
+                    weaker_with[board, own_level + 1],
+                )
+                sums[:] = 0
+                held[:] = 0
+                size = np.float32(0)
+                begin = k
+                while k < first[board, b + 1] and level_of[board, members[board, k]] == own_level:
+                    for card in hands[members[board, k]]:
+                        held[card] += 1
+                    size += 1
+                    k += 1
+                for x in range(n_cards):
+                    if not live[board, x]:
+                        continue
+                    times = size - held[x]
+                    for j in range(lanes):
+                        sums_with[0, x, j] = times * (every_with[x, j] - upper_with[x, j])
+                    for j in range(lanes):
+                        sums_with[1, x, j] = times * lower_with[x, j]
+                    for j in range(lanes):
+                        sums_with[2, x, j] = times * (upper_with[x, j] - lower_with[x, j])
+                for m in range(begin, k):
+                    h = members[board, m]
+                    y0, y1 = hands[h, 0], hands[h, 1]
+                    for c in range(padded):
+                        below[c] = lower[c]
+                        equal[c] = upper[c] - lower[c]
+                        above[c] = every[c] - upper[c]
+                    # The hand itself contains both cards.
+                    equal[b] += 1
+                    for y in (y0, y1):
+                        for j in range(width):
+                            c = inside[y, j]
+                            below[c] -= lower_with[y, j]
+                            equal[c] -= upper_with[y, j] - lower_with[y, j]
+                            above[c] -= every_with[y, j] - upper_with[y, j]
+                    for c in range(padded):
+                        sums[0, c] += above[c]
+                    for c in range(padded):
+                        sums[1, c] += below[c]
+                    for c in range(padded):
+                        sums[2, c] += equal[c]
+                    # A hand has both cards in common with itself.
+                    for c in range(n):
+                        tiles[3, c, c] += equal[c]
+                    tiles_b = tiles[1, b], tiles[2, b], tiles[3, b]
+                    for c in range(padded):
+                        tiles_b[0][c] += above[c]
+                    for c in range(padded):
+                        tiles_b[1][c] += below[c]
+                    for c in range(padded):
+                        tiles_b[2][c] += equal[c]
+                    for y in (y0, y1):
+                        for j in range(width):
+                            d = lower_with[y, j]
+                            if d:
+                                row = tiles[0, inside[y, j]]
+                                for c in range(padded):
+                                    row[c] -= d * above[c]
+                            e = upper_with[y, j] - d
+                            if e:
+                                low = tiles[1, inside[y, j]]
+                                for c in range(padded):
+                                    low[c] -= e * above[c]
+                                high = tiles[2, inside[y, j]]
+                                for c in range(padded):
+                                    high[c] -= e * below[c]
+                                same = tiles[3, inside[y, j]]
+                                for c in range(padded):
+                                    same[c] -= e * equal[c]
+                    for x in range(n_cards):
+                        if x in (y0, y1) or not live[board, x]:
+                            continue
+                        g = group[x]
+                        n_others = 0
+                        for y in (y0, y1):
+                            sharing = number[x, y]
+                            sharing_level = level_of[board, sharing]
+                            if sharing_level >= 0:
+                                j = place[x, of_hand[sharing]]
+                                position[n_others] = j
+                                # 0 for a stronger hand, 1 for a weaker one, 2 for an equal one.
+                                r = (
+                                    0
+                                    if sharing_level > own_level
+                                    else 1
+                                    if sharing_level < own_level
+                                    else 2
+                                )
+                                relation[n_others] = r
+                                n_others += 1
+                                sums_with[r, x, j] -= 1
+                        for o in range(n_others):
+                            i = position[o]
+                            if relation[o] == 1:
+                                row = shared[0, g, i]
+                                for j in range(lanes):
+                                    row[j] -= every_with[x, j] - upper_with[x, j]
+                                for q in range(n_others):
+                                    if relation[q] == 0:
+                                        row[position[q]] += 1
+                            elif relation[o] == 2:
+                                low = shared[1, g, i]
+                                for j in range(lanes):
+                                    low[j] -= every_with[x, j] - upper_with[x, j]
+                                high = shared[2, g, i]
+                                for j in range(lanes):
+                                    high[j] -= lower_with[x, j]
+                                same = shared[3, g, i]
+                                for j in range(lanes):
+                                    same[j] -= upper_with[x, j] - lower_with[x, j]
+                                for q in range(n_others):
+                                    shared[1 + relation[q], g, i, position[q]] += 1
+                for a in range(n):
+                    d = lower[a]
+                    if d:
+                        row = tiles[0, a]
+                        for c in range(padded):
+                            row[c] += d * sums[0, c]
+                    e = upper[a] - d
+                    if e:
+                        low = tiles[1, a]
+                        for c in range(padded):
+                            low[c] += e * sums[0, c]
+                        high = tiles[2, a]
+                        for c in range(padded):
+                            high[c] += e * sums[1, c]
+                        same = tiles[3, a]
+                        for c in range(padded):
+                            same[c] += e * sums[2, c]
+                for x in range(n_cards):
+                    if live[board, x]:
+                        g = group[x]
+                        for i in range(width):
+                            d = lower_with[x, i]
+                            row = shared[0, g, i]
+                            for j in range(lanes):
+                                row[j] += d * sums_with[0, x, j]
+                            e = upper_with[x, i] - d
+                            if e:
+                                low = shared[1, g, i]
+                                for j in range(lanes):
+                                    low[j] += e * sums_with[0, x, j]
+                                high = shared[2, g, i]
+                                for j in range(lanes):
+                                    high[j] += e * sums_with[1, x, j]
+                                same = shared[3, g, i]
+                                for j in range(lanes):
+                                    same[j] += e * sums_with[2, x, j]
+        for x in range(n_cards):
+            g = group[x]
+            if x and g == group[x - 1]:
+                continue
+            for kind in range(4):
+                for i in range(width):
+                    for j in range(width):
+                        tiles[kind, inside[x, i], inside[x, j]] -= shared[kind, g, i, j]
+        factor = np.float32(weight)
+        for kind in range(4):
+            for a in range(n):
+                for c in range(n):
+                    totals[kind, b, a, c] += np.uint32(np.int32(factor * tiles[kind, a, c]))
