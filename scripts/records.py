@@ -115,13 +115,14 @@ def shown(number: Fraction) -> str:
 def seconds() -> str:
     """Return the table of the CPU seconds of both checkers."""
     lines = [
-        "| certificate | infosets | bytes | Python | C |",
+        "| certificate | infosets | bytes | Python | Rust |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
-    source = DOCS.parent / "scripts" / "checker.c"
+    source = DOCS.parent / "scripts" / "checker"
+    build = ["cargo", "build", "--release", "--locked", "--target-dir"]
     with TemporaryDirectory() as folder:
-        program, path = Path(folder) / "checker", Path(folder) / "file.cert"
-        subprocess.run(["cc", "-std=c11", "-O2", "-o", program, source], check=True)
+        program, path = Path(folder) / "release" / "checker", Path(folder) / "file.cert"
+        subprocess.run([*build, folder], cwd=source, check=True)
         for name, (game, parameters) in MEASURED.items():
             solution = solve(compile_game(game, **parameters), iters=5)
             solution.certify(path, force=True)
