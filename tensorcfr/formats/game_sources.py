@@ -21,7 +21,9 @@ from ..games.poker.spot import Spot
 from ..rules import Rules
 from .efg import read_efg
 from .gambit import rules_of_gambit
+from .liteefg import read_liteefg, rules_of_liteefg
 from .nfg import read_nfg
+from .noregret import read_noregret, rules_of_noregret
 from .openspiel import OpenSpielGame
 from .spot_files import ENDINGS, read_spot
 from .universal_poker import poker_of
@@ -48,6 +50,9 @@ PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": OpenSpielGame}
 SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
     ".efg": read_efg,
     ".nfg": read_nfg,
+    ".game": read_liteefg,
+    ".openspiel": read_liteefg,
+    ".json": read_noregret,
     **dict.fromkeys(ENDINGS, read_spot),
 }
 """Reader of a file that holds a game, by suffix of its name."""
@@ -55,6 +60,8 @@ SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
 LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {
     "pyspiel": OpenSpielGame,
     "pygambit": rules_of_gambit,
+    "LiteEFG": rules_of_liteefg,
+    "noregret": rules_of_noregret,
 }
 """Reader of game objects of other packages, by package."""
 
