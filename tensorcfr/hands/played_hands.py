@@ -23,6 +23,8 @@ RAKE = "_rake"
 """Field with the chips that the house took, as the text of a site gives them."""
 CHIPS_OFF = 0.011
 """Largest difference between amounts of a site and the replay; sites round rake to cents."""
+LARGEST_RAKE = 0.25
+"""Largest share of the pot that a site may have taken, if its text does not tell."""
 FOLD, CHECK, CALL, BET, RAISE = "fold", "check", "call", "bet", "raise"
 _DEALT = re.compile(r"d dh p(\d+) (\S+)")
 _SHOWN = re.compile(r"p(\d+) sm (\S+)")
@@ -220,6 +222,8 @@ def replay(history: Any, source: str, index: int) -> Hand:
     rake = history.user_defined_fields.get(RAKE)
     if rake is not None and abs(sum(won) + float(rake)) > CHIPS_OFF * count:
         raise HandError("the replay pays another amount than the text says")
+    if rake is None and history.winnings and not _is_plausible(sum(won), sum(put_in)):
+        raise HandError("the amounts collected are not the pot")
     return Hand(
         source=source,
         index=index,
@@ -237,6 +241,11 @@ def replay(history: Any, source: str, index: int) -> Hand:
         won=won,
         decisions=tuple(decisions),
     )
+
+
+def _is_plausible(won: float, pot: float) -> bool:
+    """Return whether the sum of all amounts won is 0, or minus a rake."""
+    return -LARGEST_RAKE * pot - CHIPS_OFF <= won <= CHIPS_OFF
 
 
 def _general(message: str) -> str:
