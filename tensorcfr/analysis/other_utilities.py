@@ -55,9 +55,7 @@ def _locks_in(game: CompiledGame, locks: Locks) -> Locks:
 
 
 @checked()
-def restate(
-    solution: Annotated[Solution, SOLUTION], game: Compiled
-) -> Solution:
+def restate(solution: Annotated[Solution, SOLUTION], game: Compiled) -> Solution:
     """Return the strategies of a solution as a solution of a game with other utilities.
 
     Chips and prizes of a tournament, or different rakes, are utilities of games with the same
@@ -99,7 +97,7 @@ class IncentivePrice(NamedTuple):
     solution: Solution
     """Solution of the game with the payments."""
     policy: Policy
-    """Its strategies, as those of the game without payments."""
+    """Strategies of this solution, as those of the game without payments."""
     paid: float
     """Expected payments in one play of the solution."""
     paid_before: float
@@ -136,7 +134,8 @@ def incentive_prices(
     incentives: Annotated[Sequence[str], Several(Text(300), alone=True)],
     **options: Any,
 ) -> list[IncentivePrice]:
-    """Pay a player for actions, solve the game, and compute the price in the game without payments.
+    """Solve a game in which a player is paid for actions, and compute the price in the game without
+    payments.
 
     >>> from tensorcfr import compile_game, solve
     >>> from tensorcfr.analysis import incentive_prices
@@ -162,7 +161,9 @@ def incentive_prices(
     """
     game, policy = solution.game, find_policy(solution.game, solution)
     if game.n_players != 2:
-        raise ValueError(f"incentive_prices needs two players, and {game.name} has {game.n_players}")
+        raise ValueError(
+            f"incentive_prices needs two players, and {game.name} has {game.n_players}"
+        )
     base = evaluate_probabilities(game, policy.probabilities)
     prices = []
     groups = [(text,) for text in incentives] + ([tuple(incentives)] if len(incentives) > 1 else [])
@@ -192,7 +193,7 @@ def _with_payments(game: CompiledGame, incentives: tuple[str, ...]) -> CompiledG
     Raises:
         ValueError: The game cannot be compiled again, or an incentive is wrong.
     """
-    payments = {OPTION: incentives}
+    payments: dict[str, Any] = {OPTION: incentives}
     cut = False if game.recipe is None else game.recipe.cut
     try:
         return compile_game(game.name, cut=cut, **payments)

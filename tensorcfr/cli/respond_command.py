@@ -132,8 +132,8 @@ def respond(
     elif incentives:
         rules = {name: value for name, value in options.items() if value is not None}
         rules |= {"threads": threads, "memory_limit": limit}
-        found = incentive_prices(solution, 1 - player, incentives, **rules)
-        prices = [price._asdict() for price in found]
+        of_incentives = incentive_prices(solution, 1 - player, incentives, **rules)
+        prices = [price._asdict() for price in of_incentives]
     if prices:
         named_model = prices[-1].pop("policy")
     is_flat = game.layout != Layout.CHUNKS

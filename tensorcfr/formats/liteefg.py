@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -77,6 +77,13 @@ def parse_liteefg(text: str, source: str = "liteefg") -> EfgGame:
 
 
 class _Reader:
+    """Reader of the lines of a text.
+
+    Args:
+        text: The text.
+        source: Name of the text in errors.
+    """
+
     def __init__(self, text: str, source: str) -> None:
         self.source, self.lines = source, text.splitlines()
         self.n_players, self.lists_children = 0, False
@@ -89,10 +96,12 @@ class _Reader:
         """Labels of the actions or outcomes of each node, or names of its children."""
         self.infosets: list[tuple[str, list[int]]] = []
 
-    def fail(self, problem: str, line: int) -> Any:
+    def fail(self, problem: str, line: int) -> NoReturn:
+        """Refuse the text; names a line."""
         raise FormatError(self.source, line, 1, problem)
 
     def game(self) -> EfgGame:
+        """Return the game, after all lines are read."""
         for number, line in enumerate(self.lines, start=1):
             words = line.split()
             if not words:
@@ -230,7 +239,7 @@ class _Reader:
     def _children(self, number: int) -> list[int]:
         """Return the numbers of the nodes after a node."""
         node, line, name = self.nodes[number], self.line_of[number], self.name_of[number]
-        found = []
+        children = []
         for label in self.listed[number]:
             child = label
             if not self.lists_children:
@@ -238,8 +247,8 @@ class _Reader:
                 child = f"{name.removesuffix('/')}/{mover}:{label}"
             if child not in self.names:
                 self.fail(f"node {name[:60]!r}: there is no node {child[:80]!r}", line)
-            found.append(self.names[child])
-        return found
+            children.append(self.names[child])
+        return children
 
     def _root(self, children: Sequence[Sequence[int]]) -> int:
         """Return the node that no node leads to, from which all others must be reached."""

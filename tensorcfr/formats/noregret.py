@@ -96,8 +96,11 @@ def read_noregret(path: str | Path) -> Game:
         raise FormatError(str(path), 1, 1, "it is nested too deeply") from None
     if not isinstance(raw, Mapping) or UTILITIES not in raw:
         raise FormatError(
-            str(path), 1, 1, "a game in JSON is one of noregret; spots of other programs are read "
-            "by read_spot_options and 'tensorcfr spot'"
+            str(path),
+            1,
+            1,
+            "a game in JSON is one of noregret; spots of other programs are read "
+            "by read_spot_options and 'tensorcfr spot'",
         )
     return _rules_of(raw, path.stem, str(path))
 
@@ -164,27 +167,27 @@ def _rules_of(raw: Mapping[str, Any], title: str, source: str) -> Game:
             both = zip(processes, entry["sequences"], strict=True)
             first, second = (process.steps_to(edge) for process, edge in both)
             utilities = entry["values"] if "values" in entry else (entry["value"], -entry["value"])
-            own, other = map(float, utilities)
-            if not np.isfinite((own, other)).all():
+            row, column = map(float, utilities)
+            if not np.isfinite((row, column)).all():
                 raise ValueError(f"the utilities {utilities} are not finite")
             before = pairs.get((first, second), (0.0, 0.0))
-            pairs[first, second] = before[0] + own, before[1] + other
+            pairs[first, second] = before[0] + row, before[1] + column
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise fail(f"the decision processes are not those of a game: {error}") from None
     for player, process in enumerate(processes):
         # Decisions that no utility follows still belong to the game.
         known = {step for pair in pairs for step in pair[player]}
-        for decision, actions in process.actions.items():
-            if not any((decision, action) in known for action in actions):
-                steps = process.steps_to((decision, actions[0]))
-                known.update(steps)
-                pairs[(steps, ()) if player == 0 else ((), steps)] = (0.0, 0.0)
+        for decision, labels in process.actions.items():
+            if not any((decision, label) in known for label in labels):
+                path = process.steps_to((decision, labels[0]))
+                known.update(path)
+                pairs[(path, ()) if player == 0 else ((), path)] = (0.0, 0.0)
     if not pairs:
         raise fail("there are no utilities")
     # Two players never share a label.
     shared = set(processes[0].actions) & set(processes[1].actions)
     prefixes = ("P0:", "P1:") if shared else ("", "")
-    labels = [
+    actions_of = [
         {prefix + decision: tuple(actions) for decision, actions in process.actions.items()}
         for prefix, process in zip(prefixes, processes, strict=True)
     ]
@@ -196,7 +199,7 @@ def _rules_of(raw: Mapping[str, Any], title: str, source: str) -> Game:
         ]
         for pair in pairs
     ]
-    return SequencePairs(title, labels, steps_of_pairs, list(pairs.values()))
+    return SequencePairs(title, actions_of, steps_of_pairs, list(pairs.values()))
 
 
 class _Process:

@@ -25,7 +25,6 @@ from ..rules import (
     Decision,
     Fold,
     Payoff,
-    PublicTreeGame,
     Rules,
     Runout,
     Showdown,
@@ -272,8 +271,7 @@ class Incentives:
             ValueError: An action does not occur, or not within :data:`MOST_STATES` states.
         """
         missing, root = set(range(len(self.incentives))), self.root()
-        pending, seen = [root], 1
-        known = {root}
+        pending, known = [root], {root}
         for state in pending:
             node = self.unpaid_rules.node(state.state)
             edges: list[Any] = [None] if isinstance(node, Deal) else []
@@ -356,8 +354,9 @@ def with_incentives(
     for incentive in read:
         if incentive.street and not isinstance(rules, Spot):
             raise ValueError(f"{OPTION}: {brief(incentive.text)}: only spots have streets")
-    kind = _class_of(type(rules))
-    game = kind.__new__(kind)
+    rules_class: Any = type(rules)
+    kind = _class_of(rules_class)
+    game: Any = object.__new__(kind)
     game.__dict__.update(vars(rules), unpaid_rules=rules, incentives=read)
     game.check()
     return game
@@ -381,4 +380,5 @@ def with_changes(rules: Any, changes: Mapping[str, Any]) -> Any:
 @cache
 def _class_of(kind: Any) -> type[Any]:
     """Return the class of games with payments for a class of games."""
-    return type(kind.__name__, (Incentives, kind), {"__module__": kind.__module__})
+    paying: type[Any] = type(kind.__name__, (Incentives, kind), {"__module__": kind.__module__})
+    return paying

@@ -208,7 +208,7 @@ def replay(history: Any, source: str, index: int) -> Hand:
     except HandError:
         raise
     except Exception as error:  # PokerKit raises many types of errors for a bad hand.
-        raise HandError(f"PokerKit cannot replay this hand: {_general(str(error))}") from None
+        raise HandError(f"PokerKit cannot replay this hand: {general_message(error)}") from None
     count = len(history.starting_stacks)
     cards = [""] * count
     for form in (_DEALT, _SHOWN):
@@ -248,9 +248,10 @@ def _is_plausible(won: float, pot: float) -> bool:
     return -LARGEST_RAKE * pot - CHIPS_OFF <= won <= CHIPS_OFF
 
 
-def _general(message: str) -> str:
-    """Return the message of an error without the numbers of one hand."""
-    return re.sub(r"\d[\d.,]*", "N", message.splitlines()[0] if message else "no message")[:100]
+def general_message(error: Exception) -> str:
+    """Return the first line of an error's message, without the numbers of one hand."""
+    first_line = str(error).partition("\n")[0] or type(error).__name__
+    return re.sub(r"\d[\d.,]*", "N", first_line)[:100]
 
 
 def _amounts(numbers: Sequence[Any]) -> tuple[Decimal, ...]:

@@ -123,7 +123,8 @@ PARTY = SiteForm(
         ),
         (
             "post",
-            r"^(?P<name>.+) posts (?P<kind>small blind|big blind \+ dead|big blind|ante|button blind) +"
+            r"^(?P<name>.+) posts "
+            r"(?P<kind>small blind|big blind \+ dead|big blind|ante|button blind) +"
             rf"{_BOXED}\.?",
         ),
         ("dealt", rf"^Dealt to (?P<name>.+?) {_CARDS}"),

@@ -143,7 +143,8 @@ def _fields(text: str, site: SiteForm) -> dict[str, Any]:
     playing = [name for name in seats if name in acting]
     if len(playing) < 2:
         raise HandError("fewer than two players act")
-    numbers, after = {name: number for name, (number, _) in seats.items()}, int(button[1])
+    numbers = {name: number for name, (number, _) in seats.items()}
+    after = int(button[1])
     if max(numbers.values()) > MOST_SEATS and table.small_blind in playing:
         # Bovada numbers the seats of all tables of a tournament: players are listed in order.
         numbers = {name: k for k, name in enumerate(playing)}
@@ -153,8 +154,8 @@ def _fields(text: str, site: SiteForm) -> dict[str, Any]:
     fees = _FEES.search(text)
     rake: Decimal | None = None
     if fees:
-        numbers = re.findall(r"\d[\d,]*(?:[.,]\d+)?", fees["fees"] or "")
-        rake = sum(map(_decimal, numbers), Decimal(0))
+        amounts = re.findall(r"\d[\d,]*(?:[.,]\d+)?", fees["fees"] or "")
+        rake = sum(map(_decimal, amounts), Decimal(0))
     stakes = head.groupdict().get("stakes") or game.rpartition("(")[2]
     return table.fields(names, rake) | {
         "user_defined_fields": {} if rake is None else {RAKE: rake},
@@ -208,10 +209,10 @@ class _TextReader:
         for part, pattern in patterns:
             if match := pattern.match(line):
                 if not self._is_over or part in ("won", "balance"):
-                    found = match.groupdict()
-                    if "name" in found:
-                        found["name"] = _name_of(found["name"])
-                    getattr(self, part)(**found)
+                    groups = match.groupdict()
+                    if "name" in groups:
+                        groups["name"] = _name_of(groups["name"])
+                    getattr(self, part)(**groups)
                 return
         if self._is_over and (match := _SUMMARY.match(line)):
             self.cards_of_summary[match[1]] = match[2]
@@ -221,50 +222,50 @@ class _TextReader:
         raise HandError("the board was dealt twice")
 
     def summary(self) -> None:
-        """Note that the hand is over."""
+        """Skip all lines from here on except those of a summary."""
         self._is_over = True
 
     def board(self, street: str, cards: str | None) -> None:
-        """Note cards of the board."""
+        """Add cards of the board."""
         self._end_street()
         if cards:
             # Some sites repeat earlier cards in brackets of their own.
             self.steps.append(("", _cards(cards)))
 
     def seat(self, number: str, name: str, amount: str) -> None:
-        """Note a player."""
+        """Add a player."""
         self.seats[name] = int(number), _decimal(amount)
 
     def dealt(self, name: str, cards: str) -> None:
-        """Note the hole cards of a player."""
+        """Set the hole cards of a player."""
         self.cards[name] = _cards(cards, " ")
 
     def shows(self, name: str, cards: str) -> None:
-        """Note shown cards, unless they are known from the deal."""
+        """Add a player who shows; cards may be known from the deal."""
         if cards:
             self.cards[name] = _cards(cards, " ")
         if name not in self.shown:
             self.shown.append(name)
 
     def collected(self, name: str, amount: str) -> None:
-        """Note an amount that a player collects."""
+        """Add an amount that a player collects."""
         before = self.amounts_collected.get(name, Decimal(0))
         self.amounts_collected[name] = before + _decimal(amount)
 
     def won(self, name: str, amount: str, cards: str | None) -> None:
-        """Note an amount of a summary."""
+        """Set the amount that a summary gives to a player."""
         if cards:
             self.cards[name] = _cards(cards, " ")
         self.amounts_won[name] = _decimal(amount)
 
     def balance(self, name: str, amount: str) -> None:
-        """Note the chips of a player after the hand."""
+        """Set the chips of a player after the hand."""
         self.balances[name] = _decimal(amount)
 
     def action(
         self, name: str, word: str, amount: str | None = None, total: str | None = None
     ) -> None:
-        """Note an action."""
+        """Add an action."""
         self.acted.add(name)
         verb = next((w for w in _WORDS if word.lower().startswith(w)), "raise")
         before, highest = self.bets.get(name, Decimal(0)), max(self.bets.values(), default=0)
@@ -278,7 +279,7 @@ class _TextReader:
         self.steps.append((name, f"cbr {to}" if _WORDS[verb] == "cbr" else _WORDS[verb]))
 
     def post(self, name: str, kind: str, amount: str, dead: str | None = None) -> None:
-        """Note an ante or a blind."""
+        """Add an ante or a blind."""
         kind, chips = kind.lower(), _decimal(amount)
         if kind == "straddle" or not kind:
             self.blinds[name] = chips
@@ -287,9 +288,11 @@ class _TextReader:
             big = chips if dead else max(self.blinds.values(), default=chips * 2 / 3)
             self._pay_ante(name, _decimal(dead) if dead else chips - big)
             self.blinds[name] = big
-        elif "dead" in kind or kind in ("ante", "ante chip"):
-            self._pay_ante(name, chips)
-        elif name in self.blinds and "small" in kind:
+        elif (
+            "dead" in kind
+            or kind in ("ante", "ante chip")
+            or (name in self.blinds and "small" in kind)
+        ):
             self._pay_ante(name, chips)
         else:
             self.blinds[name] = chips

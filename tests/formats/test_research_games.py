@@ -103,9 +103,7 @@ def noregret_json(tree: Tree) -> dict[str, Any]:
             [{"parent_edge": edge, "node": node} for edge, node in process.items()]
             for process in processes
         ],
-        "utilities": [
-            {"sequences": pair, "values": values} for pair, values in utilities.items()
-        ],
+        "utilities": [{"sequences": pair, "values": values} for pair, values in utilities.items()],
     }
 
 
@@ -161,7 +159,9 @@ class Serial:
         places = [p.sequences for p in self.tree_form_sequential_decision_processes]
         matrices = np.zeros((2, *map(len, places)))
         for entry in raw["utilities"]:
-            row, column = (p.index(tuple(s)) for p, s in zip(places, entry["sequences"]))
+            row, column = (
+                p.index(tuple(s)) for p, s in zip(places, entry["sequences"], strict=True)
+            )
             matrices[:, row, column] = entry["values"]
         self.row_utilities, self.column_utilities = (
             kind(todense=matrix.copy) for matrix in matrices
@@ -182,9 +182,7 @@ def test_objects_and_matrices_of_noregret(tmp_path: Path) -> None:
     assert_same_strategies(game, tree, compile_game(RULES["kuhn"]()))
     chicken = compile_game(SerialMatrix())
     (tmp_path / "chicken.json").write_text(
-        json.dumps(
-            {"actions": SerialMatrix.actions, "utilities": SerialMatrix.utilities.tolist()}
-        )
+        json.dumps({"actions": SerialMatrix.actions, "utilities": SerialMatrix.utilities.tolist()})
     )
     assert compile_game(tmp_path / "chicken.json").digest == chicken.digest
     assert chicken.utility_sums == (-2000.0, 0.0)
@@ -198,7 +196,7 @@ def test_labels_that_both_players_have_are_distinguished(tmp_path: Path) -> None
     for label in ("Jp", "J"):
         text = text.replace(f'"{label}"', '"here"')
     (tmp_path / "game.json").write_text(text)
-    labels = {label for label in compile_game(tmp_path / "game.json").infoset_labels}
+    labels = set(compile_game(tmp_path / "game.json").infoset_labels)
     assert {"P0:here", "P1:here"} <= labels
 
 

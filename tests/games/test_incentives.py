@@ -63,8 +63,11 @@ KUHN: tuple[tuple[str, ...], Payments] = (
 )
 LEDUC: tuple[tuple[str, ...], Payments] = (
     ("1 raise +0.3", "0 call -0.2", "0 raise +0.7 after call call call raise"),
-    [(1, {"raise"}, 0.3, None), (0, {"call"}, -0.2, None)]
-    + [(0, {"raise"}, 0.7, ["call", "call", "call", "raise"])],
+    [
+        (1, {"raise"}, 0.3, None),
+        (0, {"call"}, -0.2, None),
+        (0, {"raise"}, 0.7, ["call", "call", "call", "raise"]),
+    ],
 )
 RANDOM: tuple[tuple[str, ...], Payments] = (
     ("0 a +0.3", "1 b -0.45"),
@@ -160,7 +163,8 @@ def test_layouts_are_equal() -> None:
     for source, options in (("holdem", spot), (dice, {})):
         flat = compile_game(source, cut=False, **options)
         chunks = compile_game(source, cut=1, **options)
-        assert chunks.chunks.n_chunks and not flat.chunks.n_chunks
+        assert chunks.chunks.n_chunks
+        assert not flat.chunks.n_chunks
         one, other = (Solver(game, "cfr", precision="float64") for game in (chunks, flat))
         for solver in (one, other):
             solver.iterate(5)
@@ -208,7 +212,7 @@ def test_the_rest_of_the_rules_is_unchanged(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("source", "texts", "message"),
     [
-        ("kuhn", "1 call +1", "'1 call [+]1': KuhnPoker has no such action of this player"),
+        ("kuhn", "1 call +1", r"'1 call \+1': KuhnPoker has no such action of this player"),
         ("kuhn", "1 bet 1", "'1 bet 1' is not an incentive such as"),
         ("kuhn", "2 bet +1", "there is no player '2', but 0, 1"),
         ("kuhn", "0 bet +1 after bet", "no such action"),
@@ -276,7 +280,7 @@ def test_prices_of_other_games() -> None:
     own = solve(compile_game(as_game(make_game("kuhn"))), iters=1)
     with pytest.raises(ValueError, match="needs a spot or the name of a built-in game"):
         incentive_prices(own, 0, "bet +1")
-    with pytest.raises(ValueError, match="'1 call [+]1'"):
+    with pytest.raises(ValueError, match=r"'1 call \+1'"):
         incentive_prices(solve(compile_game("kuhn"), iters=1), 1, "call +1")
     with pytest.raises(ValueError, match="two players"):
         incentive_prices(solve(compile_game("kuhn(players=3)"), iters=1), 1, "bet +1")
