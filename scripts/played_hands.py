@@ -174,7 +174,7 @@ def curve() -> dict[str, Any]:
     solution = solve(game, **limits)
     (price,) = incentive_prices(solution, 1, PAID, **limits)
     methods = {}
-    for method in ("restricted", "data-biased"):
+    for method in ("restricted",):
         # The first call compiles kernels.
         robust_responses(game, None, 0, model=price.policy, method=method, weights=(), iters=1)
         began, began_cpu = time.perf_counter(), time.process_time()

@@ -70,9 +70,10 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     """Return the rules of a game from any source.
 
     Args:
-        source: Name of a built-in game; rules of your own; path of a ``.efg`` or ``.nfg`` file, or
-            of a spot (``.toml``, ``.txt``); ``"openspiel:"`` and a name; or a game object of
-            OpenSpiel or pygambit.
+        source: Name of a built-in game; rules of your own; path of a file of Gambit (``.efg``,
+            ``.nfg``), LiteEFG (``.game``, ``.openspiel``) or noregret (``.json``), or of a spot
+            (``.toml``, ``.txt``); ``"openspiel:"`` and a name; or a game object of OpenSpiel,
+            pygambit, LiteEFG or noregret.
         parameters: Parameters of a built-in game.
 
     Raises:
@@ -108,8 +109,9 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     if isinstance(source, (np.ndarray, list, tuple)):
         raise TypeError(f"give payoffs as compile_game('matrix', payoffs=...), not {brief(source)}")
     raise TypeError(
-        "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
-        f"game of OpenSpiel or pygambit, not {brief(source)}"
+        "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .game, .openspiel, "
+        ".json, .toml, .txt), or a game of OpenSpiel, pygambit, LiteEFG or noregret, not "
+        f"{brief(source)}"
     )
 
 

@@ -40,6 +40,8 @@ _SUMMARY = re.compile(
     r"^Seat \d+: (.+?)(?: \([a-z ]+\))* (?:showed|mucked) \[([^\]]+)\]", re.MULTILINE
 )
 _FEES = re.compile(r"^Total pot .*?\| (?:(?P<none>No rake)|(?P<fees>Rake .*))$", re.MULTILINE)
+_TOURNAMENT = re.compile(r"Tournament|Tourney|Trny|Buy-?in", re.IGNORECASE)
+"""Word near the head of a hand whose chips are not money."""
 MOST_SEATS = 10
 """Largest number of a seat at a table."""
 _CARD = re.compile(r"(?:[2-9TJQKA?]|10)[cdhs?]", re.IGNORECASE)
@@ -157,6 +159,8 @@ def _fields(text: str, site: SiteForm) -> dict[str, Any]:
         amounts = re.findall(r"\d[\d,]*(?:[.,]\d+)?", fees["fees"] or "")
         rake = sum(map(_decimal, amounts), Decimal(0))
     stakes = head.groupdict().get("stakes") or game.rpartition("(")[2]
+    if _TOURNAMENT.search("\n".join(text.splitlines()[:5])):
+        stakes = ""
     return table.fields(names, rake) | {
         "user_defined_fields": {} if rake is None else {RAKE: rake},
         "variant": variant,

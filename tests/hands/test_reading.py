@@ -298,8 +298,15 @@ def test_all_sites_write_the_same_hand(name: str) -> None:
     assert (hand.stacks, hand.blinds) == (stars.stacks, stars.blinds)
     assert (hand.cards, hand.board) == (stars.cards, stars.board)
     assert hand.won == (80.0, 20.0, -100.0)
+    currency = {"winamax": "EUR", "bovada": ""}.get(name, "" if "balances" in name else "USD")
+    assert hand.currency == currency
     names = ("Small Blind", "Hero", "Dealer") if name == "bovada" else stars.players
     assert hand.players == names
+
+
+def test_chips_of_tournaments_are_not_money() -> None:
+    text = CASSAVA.replace("Table Nice", "Tournament #1 $5 + $1 - Table #2")
+    assert [hand.currency for hand in parse_hands(text).hands] == [""]
 
 
 @pytest.mark.parametrize(
