@@ -57,6 +57,7 @@ def respond(
         typer.Option(
             "--incentive",
             metavar="TEXT",
+            hidden=True,
             help="Make the model by paying the player for an action, 'call +2' or 'river bet -5 "
             "after check', in a game whose solution (.npz) is given, and print the price; "
             "repeatable.",

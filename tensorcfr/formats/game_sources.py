@@ -70,10 +70,10 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     """Return the rules of a game from any source.
 
     Args:
-        source: Name of a built-in game; rules of your own; path of a file of Gambit (``.efg``,
-            ``.nfg``), LiteEFG (``.game``, ``.openspiel``) or noregret (``.json``), or of a spot
-            (``.toml``, ``.txt``); ``"openspiel:"`` and a name; or a game object of OpenSpiel,
-            pygambit, LiteEFG or noregret.
+        source: Name of a built-in game, or rules of your own.  Path of a file of Gambit
+            (``.efg``, ``.nfg``), LiteEFG (``.game``, ``.openspiel``) or noregret (``.json``), or of
+            a spot (``.toml``, ``.txt``).  Or ``"openspiel:"`` and a name, or a game object of
+            OpenSpiel, pygambit, LiteEFG or noregret.
         parameters: Parameters of a built-in game.
 
     Raises:
