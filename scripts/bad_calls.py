@@ -45,7 +45,7 @@ from tensorcfr._util.argument_checks import Check, Where, Whole, checks_of
 from tensorcfr.algorithms import ALGORITHMS, Deep
 from tensorcfr.errors import MemoryLimitError, SweepError
 from tensorcfr.formats import save_spot
-from tensorcfr.games import make_game, tournaments
+from tensorcfr.games import incentives, make_game, tournaments
 from tensorcfr.model.game_arguments import LOCKS
 from tensorcfr.solvers.solver_arguments import STEPS
 
@@ -270,6 +270,10 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "hand_model", hands.hand_model, {"solution": spot, "player": 1, "counts": counts}
     habits = {"solution": spot, "player": 1, "habits": "check -10%"}
     yield "habit_prices", hands.habit_prices, habits
+    paid = {"solution": spot, "player": 1, "incentives": "check -1", "iters": 1}
+    yield "incentive_prices", analysis.incentive_prices, paid
+    paid_rules = {"rules": make_game("kuhn"), "incentives": "1 bet +1"}
+    yield "with_incentives", incentives.with_incentives, paid_rules
     yield "ranges_of_hands", hands.ranges_of_hands, {"hands": played}
     leaks = {"hands": played, "players": None, "ranges": {"*": "AA,KK"}, "street": "river"}
     yield "find_leaks", hands.find_leaks, leaks

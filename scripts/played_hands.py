@@ -2,6 +2,7 @@
 
     python -m scripts.played_hands public FOLDER --store STORE
     python -m scripts.played_hands planted
+    python -m scripts.played_hands curve
     python -m scripts.played_hands page
 
 ``public`` reads the hands of a folder and prices the river decisions of a player.  The published
@@ -9,7 +10,9 @@ numbers are of the folder ``data`` of pokerkit's commit 14f7714: 10,088 hands of
 of Pluribus, the World Series of Poker 2023, and five others.  The folder ``--store`` keeps finished
 spots, so the same command continues.  ``planted`` plays an artificial player with three leaks,
 looks for them in the hands, and plays the response to a model of the player against held-back
-hands.  Both add their numbers to ``benchmarks/results/played_hands.json``; ``page`` writes
+hands.  ``curve`` computes responses of several weights to a model of a player on a flop with 200
+hands each, with two threads.  All add their numbers to
+``benchmarks/results/played_hands.json``; ``page`` writes
 docs/results/hands.md from it.
 """
 
@@ -23,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tensorcfr import Policy, Solution, compile_game, solve
-from tensorcfr.analysis import aivat, robust_responses, simulate
+from tensorcfr.analysis import aivat, incentive_prices, robust_responses, simulate
 from tensorcfr.analysis.bounds import Interval
 from tensorcfr.analysis.comparison import seated
 from tensorcfr.analysis.policy_values import Values
@@ -65,6 +68,19 @@ PLANTED = {("check", "check"): 0.6, ("bet small", "fold"): 0.25, ("bet medium", 
 """Part of all other actions that becomes an action, by line and class of the action."""
 PLAYED, TARGET = 2000, "0.05%"
 SEEDS = range(5)
+FLOP: dict[str, Any] = {
+    "board": "Td9d6h",
+    "ranges": (
+        "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,Q9s+,J9s+,T8s,96s+,85s+,75s+,65s,54s,QJo",
+        "QQ-22,AQs-A2s,ATo+,K8s+,KJo+,Q9s+,J8s+,T8s+,98s,87s,76s,65s",
+    ),
+    "pot": 200,
+    "stacks": 900,
+    "bets": "60%",
+    "raises": "2.5x",
+}
+"""Flop on which the player in position is paid for calls."""
+PAID, CURVE_TARGET, WEIGHTS = "call +10", "0.5%", (0.25, 0.5, 0.75, 0.9)
 
 
 def public(folder: Path, store: Path) -> dict[str, Any]:
@@ -150,6 +166,39 @@ def planted() -> dict[str, Any]:
             exact = evaluate_probabilities(game, profile.probabilities).values[0]
             responses.append([weight, float(answer.against_model[k]), *_ends(paid), float(exact)])
     return {**origin(), "found": found, "responses": responses}
+
+
+def curve() -> dict[str, Any]:
+    """Compute gain and risk of responses on a flop, and return the numbers of the page."""
+    game = compile_game("holdem", **FLOP)
+    limits: dict[str, Any] = {"target": CURVE_TARGET, "threads": 2}
+    solution = solve(game, **limits)
+    (price,) = incentive_prices(solution, 1, PAID, **limits)
+    methods = {}
+    for method in ("restricted",):
+        # The first call compiles kernels.
+        robust_responses(game, None, 0, model=price.policy, method=method, weights=(), iters=1)
+        began, began_cpu = time.perf_counter(), time.process_time()
+        found = robust_responses(
+            game, None, 0, model=price.policy, method=method, weights=WEIGHTS, **limits
+        )
+        methods[method] = {
+            "seconds": time.perf_counter() - began,
+            "cpu": time.process_time() - began_cpu,
+            "weights": found.weights.tolist(),
+            "gain": found.gain.tolist(),
+            "risk": found.risk.tolist(),
+            "gaps": found.gaps.tolist(),
+        }
+        print(method, methods[method], flush=True)
+    hands = [len(h) for h in game.nodes.rules.hands]  # type: ignore[union-attr]
+    return {
+        **origin(),
+        "hands": hands,
+        "infosets": game.n_infosets,
+        "price": [price.paid_before, price.paid, price.against_solution, price.against_best],
+        "methods": methods,
+    }
 
 
 def _planted(decision: SpotDecision) -> np.ndarray:
@@ -247,13 +296,37 @@ def page() -> None:
         f"{SPOT['pot']}).\n\n{_table(head, rows)}\n\n{origin_of(artificial)}"
     )
     parts = {"public": public_text, "planted": planted_text, "responses": response_text}
+    if "curve" in stored:
+        parts["curve"] = _curve_text(stored["curve"])
     write_parts(PAGE, "played_hands", parts)
+
+
+def _curve_text(found: dict[str, Any]) -> str:
+    """Return the part of the page about the curve."""
+    before, paid, against_solution, against_best = found["price"]
+    rows, times = [], []
+    for method, of_method in found["methods"].items():
+        times.append(f"{of_method['cpu']:.0f} s of processor time for {method} responses")
+        columns = (of_method[name] for name in ("weights", "gain", "risk", "gaps"))
+        rows += [
+            (method, f"{weight:g}", f"{gain:+.3f}", f"{risk:+.3f}", f"{gap:.2f}")
+            for weight, gain, risk, gap in zip(*columns, strict=True)
+        ]
+    head = ("responses", "trust", "gain", "risk", "gap")
+    return (
+        f"{found['hands'][0]} and {found['hands'][1]} hands, {found['infosets']:,} infosets, "
+        f"solved to {CURVE_TARGET} of the pot of {FLOP['pot']}. The payment `{PAID}` costs the "
+        f"player {against_solution:.2f} chips against the solution and {against_best:.2f} against "
+        f"a best response; expected payments grow from {before:.2f} to {paid:.2f}. The curve takes "
+        f"{' and '.join(times)}, on two threads together (without compiling kernels).\n\n"
+        f"{_table(head, rows)}\n\n{origin_of(found)}"
+    )
 
 
 def main() -> None:
     """Measure, or write the page."""
     parser = arguments(__doc__)
-    parser.add_argument("what", choices=("public", "planted", "page"))
+    parser.add_argument("what", choices=("public", "planted", "curve", "page"))
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--store", type=Path, default=Path("played_hands"))
     options = parser.parse_args()
@@ -263,6 +336,8 @@ def main() -> None:
         write_json(FILE, read_json(FILE) | {"public": public(options.folder, options.store)})
     elif options.what == "planted":
         write_json(FILE, read_json(FILE) | {"planted": planted()})
+    elif options.what == "curve":
+        write_json(FILE, read_json(FILE) | {"curve": curve()})
     page() if {"public", "planted"} <= read_json(FILE).keys() else None
 
 

@@ -16,7 +16,7 @@ from .hand_tables import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .iteration_events import IterationEvents, iteration_events
 from .luck import AdjustedPlays, aivat
-from .other_utilities import restate
+from .other_utilities import IncentivePrice, incentive_prices, restate
 from .policy_values import Exactness, Values, best_responses, values
 from .prize_tables import PrizeTable, prize_table
 from .reached_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
@@ -39,6 +39,7 @@ __all__ = [
     "HandTable",
     "HeadToHead",
     "HistoryValues",
+    "IncentivePrice",
     "Interval",
     "IterationEvents",
     "LocalBestResponse",
@@ -63,6 +64,7 @@ __all__ = [
     "hand_table",
     "head_to_head",
     "history_values",
+    "incentive_prices",
     "iteration_events",
     "local_best_response",
     "model_locks",

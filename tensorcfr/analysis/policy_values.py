@@ -109,6 +109,26 @@ class ValueRows(NamedTuple):
         return ValueRows(self.infosets.select(indices), *(array[indices] for array in self[1:]))
 
 
+class HandValues(NamedTuple):
+    """Values of the actions of a hand at a public node, if the policy is followed afterwards."""
+
+    actions: tuple[str, ...]
+    """Labels of the actions."""
+    probability: np.ndarray
+    """float64 (actions,): the strategy."""
+    expected: np.ndarray
+    """float64 (actions,): expected value of each action."""
+
+    @property
+    def best(self) -> str:
+        """Action with the largest value."""
+        return self.actions[int(self.expected.argmax())]
+
+    def loss(self, action: str) -> float:
+        """Return the value of the best action minus that of an action."""
+        return float(self.expected.max() - self.expected[self.actions.index(action)])
+
+
 class Exactness(NamedTuple):
     """Exactness of a policy from a public node on."""
 
@@ -200,6 +220,22 @@ class Values:
         # A decision with one action, which a game in chunks leaves out.
         node_value, best = self.counterfactual_values(node, player, own_reaches)[:, hands, None]
         return ValueRows(infosets, *reaches, np.ones_like(node_value), node_value, best)
+
+    def of_hand(self, node: int, hand: int) -> HandValues | None:
+        """Return the values of a hand of the player who acts at a public node; None if the hand
+        cannot be there.  Values are NaN if chance and the others never lead there.
+
+        Args:
+            node: The public node.
+            hand: Number of the hand.
+        """
+        possible = np.flatnonzero(self.nodes.possible(node, self.nodes.player(node)))
+        row = int(np.searchsorted(possible, hand))
+        if row == len(possible) or possible[row] != hand:
+            return None
+        rows = self.at_node(node)
+        actions = tuple(edge.label for edge in self.nodes.children(node))
+        return HandValues(actions, rows.probability[row], rows.expected[row])
 
     def own_reaches(self, node: int) -> list[np.ndarray]:
         """Return for each player the own reach of a public node with every hand, float64

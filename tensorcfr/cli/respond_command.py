@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..analysis.responses import robust_responses
+from ..analysis import incentive_prices, robust_responses
 from ..compilers import compile_game
 from ..formats import save_policy
 from ..formats.policies import FORMATS, read_json
@@ -50,6 +50,17 @@ def respond(
             metavar="TEXT",
             help="Make the model from the solution of a spot (.npz) and this habit, 'call +10%' or "
             "'river bet bluffs =0%', and print its price; repeatable.",
+        ),
+    ] = None,
+    incentives: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--incentive",
+            metavar="TEXT",
+            hidden=True,
+            help="Make the model by paying the player for an action, 'call +2' or 'river bet -5 "
+            "after check', in a game whose solution (.npz) is given, and print the price; "
+            "repeatable.",
         ),
     ] = None,
     method: Annotated[
@@ -98,10 +109,13 @@ def respond(
     The table has a row for each trust in the model: the value of the response against the model,
     and against a best response. For example 'tensorcfr respond leduc weak.csv --max-loss 0.05'.
     """
-    if model is None and counts is None and not habits:
+    if model is None and counts is None and not (habits or incentives):
         raise ValueError("give the file of a model, or --counts")
-    if habits and (model is not None or not source.endswith(".npz")):
-        raise ValueError("--habit takes a solution (.npz) in place of a game and a model")
+    if habits and incentives:
+        raise ValueError("--habit and --incentive cannot be combined")
+    if (habits or incentives) and (model is not None or not source.endswith(".npz")):
+        option = "--habit" if habits else "--incentive"
+        raise ValueError(f"{option} takes a solution (.npz) in place of a game and a model")
     argument_parsers.check_target("--output", output)
     if output is not None:
         find_format(output, None, FORMATS)
@@ -112,11 +126,17 @@ def respond(
     else:
         game = compile_game(source, memory_limit=limit)
     named_model: Any = None if model is None else str(model)
-    prices = []
-    if habits:
-        prices = habit_prices(solution, 1 - player, habits)
-        named_model = prices[-1].policy
     options: dict[str, Any] = {"iters": iters, "target": target, "time_limit": time_limit}
+    prices: list[dict[str, Any]] = []
+    if habits:
+        prices = [price._asdict() for price in habit_prices(solution, 1 - player, habits)]
+    elif incentives:
+        rules = {name: value for name, value in options.items() if value is not None}
+        rules |= {"threads": threads, "memory_limit": limit}
+        of_incentives = incentive_prices(solution, 1 - player, incentives, **rules)
+        prices = [price._asdict() for price in of_incentives]
+    if prices:
+        named_model = prices[-1].pop("policy")
     is_flat = game.layout != Layout.CHUNKS
     # Linear programs take neither; the limit has applied to the game.
     if not (is_flat and algorithm in (None, "lp") and set(options.values()) == {None}):
@@ -141,17 +161,23 @@ def respond(
         document: dict[str, Any] = {"game": game.name, "player": player, "method": method}
         document |= {name: getattr(responses, name).tolist() for name in columns}
         if prices:
-            fields = ("habits", "against_solution", "against_best")
-            rows = ({name: getattr(price, name) for name in fields} for price in prices)
-            document["prices"] = list(rows)
+            hidden = ("policy", "solution")
+            document["prices"] = [
+                {name: value for name, value in price.items() if name not in hidden}
+                for price in prices
+            ]
         print_json(document | {"chosen": best})
         return
     console = plain_console()
     for price in prices:
+        paid = ""
+        if incentives:
+            paid = f"; paid {price['paid']:.4g} in a play, {price['paid_before']:.4g} before"
         report.print_line(
             console,
-            f"{'; '.join(price.habits)}: costs player {1 - player} {price.against_solution:.4g} "
-            f"against the solution, {price.against_best:.4g} against a best response",
+            f"{'; '.join(price['incentives' if incentives else 'habits'])}: costs player "
+            f"{1 - player} {price['against_solution']:.4g} against the solution, "
+            f"{price['against_best']:.4g} against a best response{paid}",
         )
     for line in str(responses).splitlines():
         report.print_line(console, line)

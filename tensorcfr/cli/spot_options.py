@@ -103,6 +103,10 @@ class SpotOptions:
     remove: Annotated[list[str] | None, _setting("Remove these lines.")] = None
     dead: Annotated[str | None, _setting("Exclude cards that were seen elsewhere, '2c2d'.")] = None
     folded: Annotated[list[str] | None, _setting("Set the range of a player who folded.")] = None
+    incentives: Annotated[
+        list[str] | None,
+        _setting("Pay a player for an action, 'ip call +2' or 'oop river bet -5 after check'."),
+    ] = None
     hand: Annotated[
         int | None,
         typer.Option(min=1, hidden=True, help="Read this hand of a file of hands, from 1."),
@@ -123,6 +127,7 @@ class SpotOptions:
             "add": tuple(self.add) if self.add else None,
             "remove": tuple(self.remove) if self.remove else None,
             "folded": tuple(self.folded) if self.folded else None,
+            "incentives": tuple(self.incentives) if self.incentives else None,
         }
         options = read_amounts(options, "--")
         return {

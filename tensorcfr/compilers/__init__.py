@@ -67,6 +67,8 @@ def compile_game(
               ``compile_game("leduc", ranks=4)``, ``compile_game("leduc(ranks=4)")``;
             * a game of your own, a :class:`Game` or a :class:`PublicTreeGame`;
             * a Gambit file, ``compile_game("game.efg")`` or ``"game.nfg"``, or a ``pygambit.Game``;
+            * a game of LiteEFG, ``"kuhn.game"`` or ``"kuhn_poker.openspiel"``, or of noregret,
+              ``"kuhn.json"``, or an object of these packages;
             * a file with a hold'em spot, ``"spot.toml"`` or ``"spot.txt"`` (see
               :mod:`tensorcfr.formats.spot_files`);
             * an OpenSpiel game, ``compile_game(pyspiel.load_game("leduc_poker"))`` or

@@ -10,6 +10,8 @@ from typing import Any
 from .._util.memory_budget import budget, free_memory, no_garbage_collection
 from ..errors import MemoryLimitError
 from ..formats.game_sources import resolve_rules, resolve_spot
+from ..games.incentives import with_changes
+from ..games.poker.spot import Spot
 from ..model.chunked_game import ChunkedGame
 from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
@@ -71,9 +73,10 @@ def _with_options(
         memory_limit: Memory limit in bytes; None for the free memory.
         changes: The other options.
     """
-    changed: Any = rules.with_options(**changes)
+    changed: Any = with_changes(rules, changes)
     symmetry, cut, limit, has_text = options
-    named = resolve_spot(changed) if has_text else resolve_rules(changed)
+    is_named = has_text and isinstance(changed, Spot)
+    named = resolve_spot(changed) if is_named else resolve_rules(changed)
     allowed = free_memory() if memory_limit is None else memory_limit
     with budget(f"compiling {named.name}", allowed) as memory, no_garbage_collection():
         compilation = Compilation(named.name, memory, symmetry, cut, named.source, limit)

@@ -21,7 +21,9 @@ from ..games.poker.spot import Spot
 from ..rules import Rules
 from .efg import read_efg
 from .gambit import rules_of_gambit
+from .liteefg import read_liteefg, rules_of_liteefg
 from .nfg import read_nfg
+from .noregret import read_noregret, rules_of_noregret
 from .openspiel import OpenSpielGame
 from .spot_files import ENDINGS, read_spot
 from .universal_poker import poker_of
@@ -48,6 +50,9 @@ PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": OpenSpielGame}
 SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
     ".efg": read_efg,
     ".nfg": read_nfg,
+    ".game": read_liteefg,
+    ".openspiel": read_liteefg,
+    ".json": read_noregret,
     **dict.fromkeys(ENDINGS, read_spot),
 }
 """Reader of a file that holds a game, by suffix of its name."""
@@ -55,6 +60,8 @@ SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
 LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {
     "pyspiel": OpenSpielGame,
     "pygambit": rules_of_gambit,
+    "LiteEFG": rules_of_liteefg,
+    "noregret": rules_of_noregret,
 }
 """Reader of game objects of other packages, by package."""
 
@@ -63,9 +70,10 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     """Return the rules of a game from any source.
 
     Args:
-        source: Name of a built-in game; rules of your own; path of a ``.efg`` or ``.nfg`` file, or
-            of a spot (``.toml``, ``.txt``); ``"openspiel:"`` and a name; or a game object of
-            OpenSpiel or pygambit.
+        source: Name of a built-in game, or rules of your own.  Path of a file of Gambit
+            (``.efg``, ``.nfg``), LiteEFG (``.game``, ``.openspiel``) or noregret (``.json``), or of
+            a spot (``.toml``, ``.txt``).  Or ``"openspiel:"`` and a name, or a game object of
+            OpenSpiel, pygambit, LiteEFG or noregret.
         parameters: Parameters of a built-in game.
 
     Raises:
@@ -101,8 +109,9 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     if isinstance(source, (np.ndarray, list, tuple)):
         raise TypeError(f"give payoffs as compile_game('matrix', payoffs=...), not {brief(source)}")
     raise TypeError(
-        "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
-        f"game of OpenSpiel or pygambit, not {brief(source)}"
+        "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .game, .openspiel, "
+        ".json, .toml, .txt), or a game of OpenSpiel, pygambit, LiteEFG or noregret, not "
+        f"{brief(source)}"
     )
 
 

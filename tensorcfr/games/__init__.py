@@ -17,6 +17,7 @@ from ..rules import CardGame, Rules
 from . import limit_poker, matrix
 from .goofspiel import Goofspiel
 from .holdem import Holdem
+from .incentives import INCENTIVES, OPTION, with_incentives
 from .kuhn import KuhnPoker, OneCardPoker
 from .leduc import LeducPoker
 from .liars_dice import Bluff, LiarsDice
@@ -65,14 +66,14 @@ class GameEntry:
 
     @property
     def accepted(self) -> dict[str, Any]:
-        """:attr:`parameters`, and in games of cards those of
+        """:attr:`parameters`, ``incentives``, and in games of cards the parameters of
         :func:`~tensorcfr.games.tournaments.tournament`."""
         if not self.is_of_cards:
-            return self.parameters
+            return {OPTION: ()} | self.parameters
         of_tournaments = _defaults(tournament)
         # These are required in tournaments only, and the first is the game itself.
         del of_tournaments["rules"]
-        return of_tournaments | {"stacks": None} | self.parameters
+        return of_tournaments | {"stacks": None, OPTION: ()} | self.parameters
 
 
 def _defaults(make: Callable[..., Any]) -> dict[str, Any]:
@@ -168,10 +169,12 @@ def make_game(spec: str, **parameters: Any) -> Rules:
     ]
     if missing:
         raise GameError(f"{name} needs the parameter {missing[0]!r}")
+    incentives = arguments.pop(OPTION, ())
     try:
-        if is_tournament(entry.make, arguments):
-            return make_tournament(entry.make, arguments)
-        return entry.make(**arguments)
+        has_prizes = is_tournament(entry.make, arguments)
+        rules = make_tournament(entry.make, arguments) if has_prizes else entry.make(**arguments)
+        texts = INCENTIVES(OPTION, incentives)
+        return with_incentives(rules, texts) if texts else rules
     except GameError:
         raise
     except ValueError as error:

@@ -28,19 +28,6 @@ SPOTS = "spots"
 """Name of the folder of solved spots in a store."""
 
 
-class PlayedSpot(NamedTuple):
-    """Result of a hand in its spot, of one of the watched players."""
-
-    source: str
-    player: str
-    won: float
-    """Amount won in the whole hand, in big blinds."""
-    luck: float
-    """Luck of the cards of the board, in big blinds."""
-    is_spot: bool
-    """True if the hand leads to a solved spot."""
-
-
 class Leak(NamedTuple):
     """All decisions of one kind: an action in a situation."""
 
@@ -78,7 +65,8 @@ class LeakReport(OneLine):
     """Number of hands or decisions without a price, by reason."""
     sessions: dict[str, tuple[int, Interval, Interval]]
     """Number of hands by session (a file, or a folder of files with one hand), and the amount won
-    per hand in big blinds, as played and without the luck of the board."""
+    per hand in big blinds, as played and without the luck of the board.  The amount of a hand with
+    several watched players is their mean."""
     exploitability: float
     """Largest exploitability of a solution, as a share of the pot; costs below it are noise."""
 
@@ -160,7 +148,6 @@ def find_leaks(
     spots = Spots(ranges, STREETS.index(street), float(tolerance), read_options(options))
     unpriced: Counter[str] = Counter()
     groups: dict[str, list[HandInSpot]] = {}
-    results: list[PlayedSpot] = []
     watched_hands = 0
     for hand in hands:
         watched = [name for name in hand.players if players is None or name in players]
@@ -200,14 +187,6 @@ def find_leaks(
         solved += 1
         if progress is not None:
             progress(number, len(order))
-    for hand in hands:
-        for name, won in zip(hand.players, hand.won, strict=True):
-            if players is None or name in players:
-                blind = float(hand.min_bet)
-                luck = lucky.get((hand.source, hand.index, name))
-                results.append(
-                    PlayedSpot(hand.source, name, won / blind, luck or 0.0, luck is not None)
-                )
     return LeakReport(
         leaks=_leaks(priced, watched_hands, confidence),
         decisions=tuple(priced),
@@ -215,7 +194,7 @@ def find_leaks(
         spots=len(groups),
         solved=solved,
         unpriced=dict(unpriced.most_common()),
-        sessions=_sessions(results, confidence),
+        sessions=_sessions(hands, players, lucky, confidence),
         exploitability=worst,
     )
 
@@ -254,20 +233,35 @@ def _leaks(priced: Sequence[PricedDecision], hands: int, confidence: float) -> t
 
 
 def _sessions(
-    results: Sequence[PlayedSpot], confidence: float
+    hands: Hands,
+    players: Players,
+    lucky: Mapping[tuple[str, int, str], float],
+    confidence: float,
 ) -> dict[str, tuple[int, Interval, Interval]]:
-    """Return the results of each file."""
-    by_source: dict[str, list[PlayedSpot]] = {}
-    for result in results:
-        by_source.setdefault(session_of(result.source), []).append(result)
-    return {
-        source: (
-            len(rows),
-            interval_of(np.array([row.won for row in rows]), confidence),
-            interval_of(np.array([row.won - row.luck for row in rows]), confidence),
-        )
-        for source, rows in by_source.items()
-    }
+    """Return the results of each session.
+
+    Args:
+        hands: The hands.
+        players: Names of the watched players; None for all.
+        lucky: Luck of a player with the cards of the board, in big blinds, by file, number of the
+            hand and name.
+        confidence: Probability of the intervals.
+    """
+    results: dict[str, list[np.ndarray]] = {}
+    for hand in hands:
+        rows = [
+            (won / float(hand.min_bet), lucky.get((hand.source, hand.index, name), 0.0))
+            for name, won in zip(hand.players, hand.won, strict=True)
+            if players is None or name in players
+        ]
+        if rows:
+            results.setdefault(session_of(hand.source), []).append(np.mean(rows, axis=0))
+    sessions = {}
+    for session, means in results.items():
+        won, luck = np.transpose(means)
+        adjusted = interval_of(won - luck, confidence)
+        sessions[session] = len(means), interval_of(won, confidence), adjusted
+    return sessions
 
 
 def session_of(source: str) -> str:

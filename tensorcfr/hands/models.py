@@ -17,6 +17,7 @@ import numpy as np
 from .._util.argument_checks import Kind, Number, OneOf, Several, Text, Whole, checked
 from .._util.one_line import OneLine
 from ..analysis.hand_tables import equities_at
+from ..analysis.other_utilities import price_of
 from ..evaluation.metrics import evaluate_probabilities
 from ..formats.policies import find_policy
 from ..model.compiled_game import CompiledGame
@@ -356,12 +357,8 @@ def habit_prices(
     groups = [[habit] for habit in read] + ([read] if len(read) > 1 else [])
     for group in groups:
         changed = _with_habits(game, policy, player, group)
-        evaluated = evaluate_probabilities(game, changed.probabilities)
-        lost = base.values[player] - evaluated.values[player]
-        # The other player's gain is this player's loss.
-        best = evaluated.best_responses[1 - player] - base.best_responses[1 - player]
         names = tuple(habit.text for habit in group)
-        prices.append(HabitPrice(names, changed, float(lost), float(best)))
+        prices.append(HabitPrice(names, changed, *price_of(game, base, changed, player)))
     return prices
 
 

@@ -23,6 +23,8 @@ RAKE = "_rake"
 """Field with the chips that the house took, as the text of a site gives them."""
 CHIPS_OFF = 0.011
 """Largest difference between amounts of a site and the replay; sites round rake to cents."""
+LARGEST_RAKE = 0.25
+"""Largest share of the pot that a site may have taken, if its text does not tell."""
 FOLD, CHECK, CALL, BET, RAISE = "fold", "check", "call", "bet", "raise"
 _DEALT = re.compile(r"d dh p(\d+) (\S+)")
 _SHOWN = re.compile(r"p(\d+) sm (\S+)")
@@ -206,7 +208,7 @@ def replay(history: Any, source: str, index: int) -> Hand:
     except HandError:
         raise
     except Exception as error:  # PokerKit raises many types of errors for a bad hand.
-        raise HandError(f"PokerKit cannot replay this hand: {_general(str(error))}") from None
+        raise HandError(f"PokerKit cannot replay this hand: {general_message(error)}") from None
     count = len(history.starting_stacks)
     cards = [""] * count
     for form in (_DEALT, _SHOWN):
@@ -220,6 +222,8 @@ def replay(history: Any, source: str, index: int) -> Hand:
     rake = history.user_defined_fields.get(RAKE)
     if rake is not None and abs(sum(won) + float(rake)) > CHIPS_OFF * count:
         raise HandError("the replay pays another amount than the text says")
+    if rake is None and history.winnings and not _is_plausible(sum(won), sum(put_in)):
+        raise HandError("the amounts collected are not the pot")
     return Hand(
         source=source,
         index=index,
@@ -239,9 +243,15 @@ def replay(history: Any, source: str, index: int) -> Hand:
     )
 
 
-def _general(message: str) -> str:
-    """Return the message of an error without the numbers of one hand."""
-    return re.sub(r"\d[\d.,]*", "N", message.splitlines()[0] if message else "no message")[:100]
+def _is_plausible(won: float, pot: float) -> bool:
+    """Return whether the sum of all amounts won is 0, or minus a rake."""
+    return -LARGEST_RAKE * pot - CHIPS_OFF <= won <= CHIPS_OFF
+
+
+def general_message(error: Exception) -> str:
+    """Return the first line of an error's message, without the numbers of one hand."""
+    first_line = str(error).partition("\n")[0] or type(error).__name__
+    return re.sub(r"\d[\d.,]*", "N", first_line)[:100]
 
 
 def _amounts(numbers: Sequence[Any]) -> tuple[Decimal, ...]:

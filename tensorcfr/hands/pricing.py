@@ -152,8 +152,8 @@ def _price(
                 unpriced[f"hand: {number}"] += 1
         path, problem = [0], ""
         try:
-            for node, index, label in _steps(nodes, member):
-                path.append(next(e.node for e in nodes.children(node) if e.label == label))
+            for node, index, label, after in _steps(nodes, member):
+                path.append(after)
                 if index is None:
                     continue
                 side = nodes.player(node)
@@ -193,9 +193,9 @@ def _held(member: HandInSpot, seat: int, numbers: Mapping[tuple[int, ...], int])
     return numbers.get(tuple(sorted(cards)), "the hole cards are not in the range")
 
 
-def _steps(nodes: Any, member: HandInSpot) -> Iterator[tuple[int, int | None, str]]:
+def _steps(nodes: Any, member: HandInSpot) -> Iterator[tuple[int, int | None, str, int]]:
     """Yield each public node of a hand in its spot, the index of the decision there (None for a
-    card), and the label of the step.
+    card), the label of the step, and the node after it.
 
     Raises:
         SpotError: The spot has no such action.
@@ -222,8 +222,9 @@ def _steps(nodes: Any, member: HandInSpot) -> Iterator[tuple[int, int | None, st
             index = pending.pop(0)
             label = _nearest(nodes.rules, state, [e.label for e in edges], hand.decisions[index])
             step = (index, label)
-        yield node, step[0], label
-        node = next(edge.node for edge in edges if edge.label == label)
+        after = next(edge.node for edge in edges if edge.label == label)
+        yield node, step[0], label, after
+        node = after
         state = nodes.rules.next(state, step[1])
 
 
@@ -249,19 +250,12 @@ def _priced(
     values: Values, node: int, label: str, hand_number: int, member: HandInSpot, index: int
 ) -> list[Any] | None:
     """Return the fields of a priced decision; None if the solution never gets there."""
-    nodes, hand = values.nodes, member.hand
-    rows = values.at_node(node)
-    possible = np.flatnonzero(nodes.possible(node, nodes.player(node)))
-    row = int(np.searchsorted(possible, hand_number))
-    if row == len(possible) or possible[row] != hand_number:
+    actions, hand = values.of_hand(node, hand_number), member.hand
+    if actions is None or np.isnan(actions.expected).any():
         return None
-    expected, labels = rows.expected[row], [edge.label for edge in nodes.children(node)]
-    if np.isnan(expected).any():
-        return None
-    taken, decision = labels.index(label), hand.decisions[index]
+    decision = hand.decisions[index]
     _, situation, word = list(situations(hand))[index]
-    lost = values.game.round_to_zero(float(expected.max() - expected[taken]))
-    cost = lost * member.pot / POT
+    lost = values.game.round_to_zero(actions.loss(label))
     return [
         hand.source,
         hand.index,
@@ -269,9 +263,9 @@ def _priced(
         list(situation.levels[-1]),
         word,
         hand.cards[decision.seat],
-        labels[int(expected.argmax())],
-        float(rows.probability[row, taken]),
-        cost,
+        actions.best,
+        float(actions.probability[actions.actions.index(label)]),
+        lost * member.pot / POT,
         float(hand.min_bet),
         hand.currency,
     ]

@@ -22,7 +22,7 @@ from .._util.one_line import OneLine
 from .._util.version import __version__
 from ..formats.text_formats import HANDS_OF_PHH, KINDS
 from ..model.game_arguments import CALLABLE
-from .played_hands import Hand, HandError, PlayedDecision, replay
+from .played_hands import Hand, HandError, PlayedDecision, general_message, replay
 from .site_texts import fields_of_text
 
 RECORDS = "hands.jsonl"
@@ -79,7 +79,8 @@ def read_hands(
     """Read all hands in a file or a folder.
 
     Files are hands in the PHH format (``.phh``, ``.phhs``), or texts of poker sites: PokerStars,
-    GGPoker, and through PokerKit Absolute Poker, Full Tilt Poker, iPoker, Ongame and PartyPoker.
+    GGPoker, Winamax, 888poker, PartyPoker, the Winning network and Bovada, and through PokerKit
+    Absolute Poker, Full Tilt Poker, iPoker and Ongame.
     The contents of a file tell its format.
 
     >>> read_hands("histories")  # doctest: +SKIP
@@ -171,8 +172,7 @@ def _checked(make: Callable[[], Any]) -> Any:
     try:
         return make()
     except Exception as error:  # PokerKit raises many types of errors for a bad file.
-        message = re.sub(r"\d+", "N", str(error).partition("\n")[0])[:80]
-        return HandError(f"the fields of the hand are wrong: {message or type(error).__name__}")
+        return HandError(f"the fields of the hand are wrong: {general_message(error)}")
 
 
 def _decoded(content: bytes) -> str:

@@ -1,7 +1,7 @@
 """Hands in the text that poker sites save and trackers read.
 
-PokerStars, its Zoom and home games, and GGPoker write the form that is read and written here.
-PokerKit reads the forms of Absolute Poker, Full Tilt Poker, iPoker, Ongame and PartyPoker.
+The forms of :mod:`tensorcfr.hands.site_forms` are read here.  PokerKit reads the forms of Absolute
+Poker, Full Tilt Poker, iPoker and Ongame.
 """
 
 from __future__ import annotations
@@ -17,45 +17,42 @@ from typing import Any
 
 from .._util.extras import needs
 from .played_hands import RAKE, HandError
+from .site_forms import FORMS, SiteForm
 
-_AMOUNT = r"\D{0,3}?([\d,]+(?:\.\d+)?)"
-_HEADER = re.compile(
-    r"^(?:PokerStars (?:Zoom |Home Game )?(?:Hand|Game)|Poker Hand) #(?P<name>\w+):(?P<game>.*)"
-)
-_STARTS = r"^\ufeff?(?:PokerStars (?:Zoom |Home Game )?(?:Hand|Game)|Poker Hand) #"
 _VARIANTS = {
-    "NS": re.compile(r"6\+\s+Hold'em No Limit|Short ?[Dd]eck(?: Hold'em)? No Limit"),
-    "NT": re.compile(r"Hold'em No Limit"),
-    "PO": re.compile(r"(?<!Card )Omaha Pot Limit|\bPLO(?= \()"),
+    "NS": re.compile(r"(?i)(?:6\+\s+Hold'?em|Short ?Deck(?: Hold'em)?).*No Limit|NL Short Deck"),
+    "NT": re.compile(
+        r"(?i)hold'?em\s?(?:ZonePoker\s+|\()?No Limit|No Limit Holdem|"
+        r"\bNL (?:Texas )?Hold'?em|Texas Hold'?em Game Table \(NL\)|HOLDEM +No Limit|"
+        r"HOLDEM Tournament.*?(?:No Limit|Normal|Turbo)"
+    ),
+    "PO": re.compile(
+        r"(?i)(?<!Card )Omaha\s?\(?Pot Limit|\bPLO(?= \()|Pot Limit Omaha(?!HL| H)|"
+        r"\bPL Omaha(?! H)|Omaha Hi Game Table \(PL\)"
+    ),
 }
-"""Name of each variant's game in a header; the first that is found counts."""
+"""Name of each variant's game in a head; the first that is found counts."""
 _OTHER_GAME = re.compile(r"(?:\d (?=Card))?(?:[A-Z][\w'/-]* )*(?:No |Pot |Fixed )?(?:Limit|PLO\S*)")
 GAME_NAMES = {"NT": "Hold'em No Limit", "PO": "Omaha Pot Limit", "NS": "6+ Hold'em No Limit"}
 """Name of each variant in a header."""
 SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP"}
-_BUTTON = re.compile(r"Seat #(\d+) is the button")
-_SEAT = re.compile(rf"^Seat (\d+): (.+) \({_AMOUNT} in chips.*?\)(.*)$")
-_POST = re.compile(
-    r"^(.+): (?:posts )?(?:the )?"
-    rf"(small & big blinds|small blind|big blind|ante|straddle|button blind) {_AMOUNT}"
-)
-_DEALT = re.compile(r"^Dealt to (.+?) \[([^\]]+)\]$")
-_ACTION = re.compile(
-    rf"^(.+): (folds|checks|calls|bets|raises)(?: {_AMOUNT})?(?: to {_AMOUNT})?\b.*$"
-)
-_SHOWS = re.compile(r"^(.+): shows \[([^\]]+)\]")
 _SUMMARY = re.compile(
     r"^Seat \d+: (.+?)(?: \([a-z ]+\))* (?:showed|mucked) \[([^\]]+)\]", re.MULTILINE
 )
-_COLLECTED = re.compile(rf"^(.+?):? collected {_AMOUNT} from ")
-_STREET = re.compile(r"^\*\*\* (FLOP|TURN|RIVER|FIRST|SECOND|SHOW|SUMMARY)\b.*?(?:\[([^\]]+)\])?$")
-_FEES = re.compile(r"^Total pot .*?\| (Rake .*)$", re.MULTILINE)
+_FEES = re.compile(r"^Total pot .*?\| (?:(?P<none>No rake)|(?P<fees>Rake .*))$", re.MULTILINE)
+_TOURNAMENT = re.compile(r"Tournament|Tourney|Trny|Buy-?in", re.IGNORECASE)
+"""Word near the head of a hand whose chips are not money."""
+MOST_SEATS = 10
+"""Largest number of a seat at a table."""
+_CARD = re.compile(r"(?:[2-9TJQKA?]|10)[cdhs?]", re.IGNORECASE)
+_WORDS = {"fold": "f", "check": "cc", "call": "cc", "bet": "cbr", "raise": "cbr"}
+HERO = "Hero"
+"""Name of the player whose hands Bovada marks, and who has no other name."""
 _OTHER_SITES = {
     "from_absolute_poker": r"^Stage #\d",
     "from_full_tilt_poker": r"^Full Tilt Poker Game #",
     "from_ipoker_network": r"^GAME #\d+|<session sessioncode",
     "from_ongame_network": r"^\*{5} History for hand",
-    "from_partypoker": r"^\*{5} Hand History [Ff]or Game|^#Game No",
 }
 """Line that a text of another site has, by PokerKit's function that reads it."""
 
@@ -65,15 +62,16 @@ Parsed = Iterator[dict[str, Any] | HandError]
 
 def fields_of_text(text: str) -> Parsed | None:
     """Read the hands in a text of a site; return None if no site is known that writes it."""
-    if parts := _parts(text, _STARTS):
-        return (_catch(_stars_fields, part.lstrip("\ufeff")) for part in parts)
+    for site in FORMS:
+        if parts := _parts(text, site.start):
+            return (_catch(_fields, part.lstrip("\ufeff"), site) for part in parts)
     for name, form in _OTHER_SITES.items():
         if re.search(form, text, re.MULTILINE):
             return _pokerkit_fields(text, name)
     return None
 
 
-def _catch(read: Callable[..., dict[str, Any]], *arguments: str) -> dict[str, Any] | HandError:
+def _catch(read: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any] | HandError:
     try:
         return read(*arguments)
     except HandError as error:
@@ -108,50 +106,66 @@ def _pokerkit_fields(text: str, name: str) -> Parsed:
 
 
 def _decimal(text: str) -> Decimal:
-    return Decimal(text.replace(",", ""))
+    """Read an amount; separators of thousands may be commas, points or blanks."""
+    digits = re.sub(r"[\s\u00a0]", "", text)
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?", digits) or re.search(r",\d{1,2}$", digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    return Decimal(digits.replace(",", ""))
 
 
-def _stars_fields(text: str) -> dict[str, Any]:
-    """Read a hand in the form of PokerStars.
+def _fields(text: str, site: SiteForm) -> dict[str, Any]:
+    """Read a hand in the form of a site.
 
     Raises:
         HandError: The game is not supported, or the hand was run twice, or a part is missing.
     """
-    header = _HEADER.match(text)
-    if not header:
+    head = re.search(site.head, text)
+    if not head:
         raise HandError("the header of the hand is not that of a known game")
-    game = header["game"]
+    game = head["game"].strip()
     variant = next((name for name, form in _VARIANTS.items() if form.search(game)), None)
     if variant is None:
         unsupported = _OTHER_GAME.search(game)
         raise HandError(
             f"game {unsupported[0] if unsupported else 'of the header'} is not supported"
         )
-    lines = [line.strip() for line in text.splitlines()]
-    button = next((match for match in map(_BUTTON.search, lines[:3]) if match), None)
+    button = re.search(site.button, text)
     if not button:
         raise HandError("the button is missing")
-    seats = {m[2]: (int(m[1]), _decimal(m[3])) for m in map(_SEAT.match, lines) if m}
-    table = _TextReader()
-    for line in lines:
-        table.read(line)
-    table.cards |= {m[1]: m[2] for m in _SUMMARY.finditer(text) if m[1] in seats}
+    table, patterns = _TextReader(), site.compiled()
+    for line in map(str.strip, text.splitlines()):
+        table.read(line, patterns)
+    seats = table.seats
+    for name, cards in table.cards_of_summary.items():
+        if name in seats:
+            table.cards[name] = cards
     if unknown := (table.blinds.keys() | table.cards.keys() | table.acted) - seats.keys():
         raise HandError(f"a player has no seat: {len(unknown)} of {len(seats)}")
-    # Seats follow the button; the button acts last.
-    after = int(button[1])
     acting = table.acted | table.blinds.keys() | set(table.shown)
     playing = [name for name in seats if name in acting]
-    names = sorted(playing, key=lambda name: ((seats[name][0] - after - 1) % 1000, name))
-    if len(names) < 2:
+    if len(playing) < 2:
         raise HandError("fewer than two players act")
+    numbers = {name: number for name, (number, _) in seats.items()}
+    after = int(button[1])
+    if max(numbers.values()) > MOST_SEATS and table.small_blind in playing:
+        # Bovada numbers the seats of all tables of a tournament: players are listed in order.
+        numbers = {name: k for k, name in enumerate(playing)}
+        after = numbers[table.small_blind] - (len(playing) > 2)
+    # Seats follow the button; the button acts last.
+    names = sorted(playing, key=lambda name: ((numbers[name] - after - 1) % 1000, name))
     fees = _FEES.search(text)
-    rake = sum(map(_decimal, re.findall(r"\d[\d,]*(?:\.\d+)?", fees[1]))) if fees else None
-    return table.fields(names, [seats[name][1] for name in names]) | {
-        "user_defined_fields": {RAKE: rake} if fees else {},
+    rake: Decimal | None = None
+    if fees:
+        amounts = re.findall(r"\d[\d,]*(?:[.,]\d+)?", fees["fees"] or "")
+        rake = sum(map(_decimal, amounts), Decimal(0))
+    stakes = head.groupdict().get("stakes") or game.rpartition("(")[2]
+    if _TOURNAMENT.search("\n".join(text.splitlines()[:5])):
+        stakes = ""
+    return table.fields(names, rake) | {
+        "user_defined_fields": {} if rake is None else {RAKE: rake},
         "variant": variant,
-        "hand": int(header["name"]) if header["name"].isdigit() else header["name"],
-        "currency": next((c for s, c in SYMBOLS.items() if s in game.rpartition("(")[2]), None),
+        "hand": int(head["name"]) if head["name"].isdigit() else head["name"],
+        "currency": next((c for s, c in SYMBOLS.items() if s in stakes), None),
     }
 
 
@@ -159,65 +173,169 @@ class _TextReader:
     """Posts, cards and actions of a hand, read line by line."""
 
     def __init__(self) -> None:
+        self.seats: dict[str, tuple[int, Decimal]] = {}
+        """Number of the seat and chips of each player."""
         self.antes: dict[str, Decimal] = {}
         self.blinds: dict[str, Decimal] = {}
         self.posted: set[str] = set()
         """Players who posted a big blind, in turn or not."""
+        self.small_blind = ""
+        """First player who posted a small blind."""
         self.acted: set[str] = set()
         self.cards: dict[str, str] = {}
+        self.cards_of_summary: dict[str, str] = {}
         self.shown: list[str] = []
-        self.collected: dict[str, Decimal] = {}
+        self.amounts_collected: dict[str, Decimal] = {}
+        self.amounts_won: dict[str, Decimal] = {}
+        """Amounts of a summary, which count if no line tells the amounts collected."""
+        self.balances: dict[str, Decimal] = {}
+        """Chips after the hand."""
+        self.bets: dict[str, Decimal] = {}
+        """Chips of each player on this street."""
+        self.paid = Decimal(0)
+        """Chips of all players on earlier streets, and antes."""
+        self.bettor, self.uncalled = "", Decimal(0)
+        """Last player whose bet was not called in full, and the rest of the bet."""
         self.steps: list[tuple[str, str]] = []
         """Pairs of a player and an action, or of an empty text and cards of the board."""
         self._is_over = False
 
-    def read(self, line: str) -> None:
+    def read(self, line: str, patterns: Sequence[tuple[str, re.Pattern[str]]]) -> None:
         """Read a line.
+
+        Args:
+            line: The line.
+            patterns: Parts of a hand, which are methods of this reader, with their patterns.
 
         Raises:
             HandError: The board was dealt twice.
         """
-        if match := _STREET.match(line):
-            if match[1] in ("FIRST", "SECOND"):
-                raise HandError("the board was dealt twice")
-            self._is_over = self._is_over or match[1] == "SUMMARY"
-            if match[2] and match[1] in ("FLOP", "TURN", "RIVER"):
-                self.steps.append(("", match[2].replace(" ", "")))
-        elif self._is_over:
-            return
-        elif match := _POST.match(line):
-            self._post(match[1], match[2], _decimal(match[3]))
-        elif match := _DEALT.match(line):
-            self.cards[match[1]] = match[2]
-        elif match := _SHOWS.match(line):
-            self.cards[match[1]] = match[2]
-            self.shown.append(match[1])
-        elif match := _ACTION.match(line):
-            self.acted.add(match[1])
-            to = match[4] or (match[3] if match[2] == "bets" else None)
-            word = {"folds": "f", "checks": "cc", "calls": "cc"}.get(match[2])
-            self.steps.append((match[1], word or f"cbr {_decimal(to or '0')}"))
-        elif match := _COLLECTED.match(line):
-            before = self.collected.get(match[1], Decimal(0))
-            self.collected[match[1]] = before + _decimal(match[2])
+        for part, pattern in patterns:
+            if match := pattern.match(line):
+                if not self._is_over or part in ("won", "balance"):
+                    groups = match.groupdict()
+                    if "name" in groups:
+                        groups["name"] = _name_of(groups["name"])
+                    getattr(self, part)(**groups)
+                return
+        if self._is_over and (match := _SUMMARY.match(line)):
+            self.cards_of_summary[match[1]] = match[2]
 
-    def _post(self, name: str, what: str, amount: Decimal) -> None:
-        if what == "ante":
-            self.antes[name] = self.antes.get(name, Decimal(0)) + amount
-        elif what == "small & big blinds":
+    def twice(self) -> None:
+        """Refuse a hand whose board was dealt twice."""
+        raise HandError("the board was dealt twice")
+
+    def summary(self) -> None:
+        """Skip all lines from here on except those of a summary."""
+        self._is_over = True
+
+    def board(self, street: str, cards: str | None) -> None:
+        """Add cards of the board."""
+        self._end_street()
+        if cards:
+            # Some sites repeat earlier cards in brackets of their own.
+            self.steps.append(("", _cards(cards)))
+
+    def seat(self, number: str, name: str, amount: str) -> None:
+        """Add a player."""
+        self.seats[name] = int(number), _decimal(amount)
+
+    def dealt(self, name: str, cards: str) -> None:
+        """Set the hole cards of a player."""
+        self.cards[name] = _cards(cards, " ")
+
+    def shows(self, name: str, cards: str) -> None:
+        """Add a player who shows; cards may be known from the deal."""
+        if cards:
+            self.cards[name] = _cards(cards, " ")
+        if name not in self.shown:
+            self.shown.append(name)
+
+    def collected(self, name: str, amount: str) -> None:
+        """Add an amount that a player collects."""
+        before = self.amounts_collected.get(name, Decimal(0))
+        self.amounts_collected[name] = before + _decimal(amount)
+
+    def won(self, name: str, amount: str, cards: str | None) -> None:
+        """Set the amount that a summary gives to a player."""
+        if cards:
+            self.cards[name] = _cards(cards, " ")
+        self.amounts_won[name] = _decimal(amount)
+
+    def balance(self, name: str, amount: str) -> None:
+        """Set the chips of a player after the hand."""
+        self.balances[name] = _decimal(amount)
+
+    def action(
+        self, name: str, word: str, amount: str | None = None, total: str | None = None
+    ) -> None:
+        """Add an action."""
+        self.acted.add(name)
+        verb = next((w for w in _WORDS if word.lower().startswith(w)), "raise")
+        before, highest = self.bets.get(name, Decimal(0)), max(self.bets.values(), default=0)
+        to = before
+        if verb != "fold":
+            to = before + _decimal(amount or "0") if total is None else _decimal(total)
+        # An all-in may be a call.
+        if verb == "raise" and to <= highest:
+            verb = "call"
+        self.bets[name] = to
+        self.steps.append((name, f"cbr {to}" if _WORDS[verb] == "cbr" else _WORDS[verb]))
+
+    def post(self, name: str, kind: str, amount: str, dead: str | None = None) -> None:
+        """Add an ante or a blind."""
+        kind, chips = kind.lower(), _decimal(amount)
+        if kind == "straddle" or not kind:
+            self.blinds[name] = chips
+        elif "small & big" in kind or "+ dead" in kind or dead:
             # The small blind of a player who missed it is dead.
-            big = max(self.blinds.values(), default=amount * 2 / 3)
-            self.antes[name] = self.antes.get(name, Decimal(0)) + amount - big
+            big = chips if dead else max(self.blinds.values(), default=chips * 2 / 3)
+            self._pay_ante(name, _decimal(dead) if dead else chips - big)
             self.blinds[name] = big
-        elif name in self.blinds and what == "small blind":
-            self.antes[name] = self.antes.get(name, Decimal(0)) + amount
+        elif (
+            "dead" in kind
+            or kind in ("ante", "ante chip")
+            or (name in self.blinds and "small" in kind)
+        ):
+            self._pay_ante(name, chips)
         else:
-            self.blinds[name] = amount
-        if "big blind" in what:
+            self.blinds[name] = chips
+        if "small" in kind:
+            self.small_blind = self.small_blind or name
+        if name in self.blinds:
+            self.bets[name] = self.blinds[name]
+        if not any(word in kind for word in ("small blind", "ante", "straddle", "button")) or dead:
             self.posted.add(name)
 
-    def fields(self, names: Sequence[str], stacks: Sequence[Decimal]) -> dict[str, Any]:
+    def _pay_ante(self, name: str, chips: Decimal) -> None:
+        self.antes[name] = self.antes.get(name, Decimal(0)) + chips
+        self.paid += chips
+
+    def winnings(self, names: Sequence[str], rake: Decimal | None) -> list[Decimal]:
+        """Return the amount that each player collects, without the part of a bet that nobody
+        called, which some sites add."""
+        collected = self.amounts_collected or self.amounts_won
+        won = [collected.get(name, Decimal(0)) for name in names]
+        self._end_street()
+        if self.uncalled > 0 and sum(won) + (rake or 0) > self.paid:
+            won[list(names).index(self.bettor)] -= self.uncalled
+        return won
+
+    def _end_street(self) -> None:
+        """Add the bets of a street to the pot, without the part that nobody called."""
+        *_, second, highest = sorted([Decimal(0), Decimal(0), *self.bets.values()])
+        if highest > second:
+            self.bettor = max(self.bets, key=self.bets.__getitem__)
+            self.uncalled = highest - second
+        self.paid += sum(self.bets.values(), Decimal(0)) - (highest - second)
+        self.bets = {}
+
+    def fields(self, names: Sequence[str], rake: Decimal | None) -> dict[str, Any]:
         """Return the fields of the PHH format, for players in its order.
+
+        Args:
+            names: The players.
+            rake: Chips that the house took; None if the text does not tell.
 
         Raises:
             HandError: The blinds are not those of a hand.
@@ -253,7 +371,7 @@ class _TextReader:
             "antes": antes,
             "blinds_or_straddles": blinds,
             "min_bet": big,
-            "starting_stacks": list(stacks),
+            "starting_stacks": [self.seats[name][1] for name in names],
             "actions": [
                 *(action.replace("????", unknown) for action in dealt),
                 *played[:last],
@@ -261,5 +379,23 @@ class _TextReader:
                 *played[last:],
             ],
             "players": list(names),
-            "winnings": [self.collected.get(name, Decimal(0)) for name in names],
-        }
+            "winnings": self.winnings(names, rake),
+        } | self._finishing_stacks(names)
+
+    def _finishing_stacks(self, names: Sequence[str]) -> dict[str, Any]:
+        if not set(names) <= self.balances.keys():
+            return {}
+        return {"finishing_stacks": [self.balances[name] for name in names]}
+
+
+def _name_of(text: str) -> str:
+    """Return the name of a player; Bovada marks the player who saved the hand."""
+    return HERO if text.endswith("[ME]") else text.strip()
+
+
+def _cards(text: str, between: str = "") -> str:
+    """Return cards as the format writes them."""
+    cards = re.split(r"[\s,\[\]]+", text.strip())
+    if not all(map(_CARD.fullmatch, cards)):
+        raise HandError("the cards are written in another language")
+    return between.join(card[:-1].upper().replace("10", "T") + card[-1].lower() for card in cards)

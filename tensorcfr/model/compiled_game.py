@@ -188,7 +188,7 @@ class CompiledGame(PayingGame, ABC):
         Args:
             memory_limit: As for :func:`tensorcfr.compile_game`.
             changes: Arguments of the spot, such as ``ranges``, ``board``, ``dead``, ``folded``,
-                ``rake`` and ``rake_cap``.
+                ``rake``, ``rake_cap`` and ``incentives``.
 
         Raises:
             ValueError: This is not a spot from :func:`tensorcfr.compile_game`; an argument changes

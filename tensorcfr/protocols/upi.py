@@ -396,15 +396,14 @@ class UpiSession:
     def calc_ev(self, player: str, name: str) -> list[str]:
         """Write the expected value of each hand, and its matchups."""
         number, place = position(player), self._solved.nodes.find(name)
-        return [
-            _numbers(self._solved.values(number, place)),
-            _numbers(self._solved.matchups(number, place)),
-        ]
+        matchups = self._solved.matchups(number, place)
+        return [_numbers(self._solved.values(number, place, matchups)), _numbers(matchups)]
 
     def calc_ev_pp(self, player: str, name: str) -> list[str]:
         """Write the expected value and the matchups of each hand by name, and the mean value."""
         number, place = position(player), self._solved.nodes.find(name)
-        values, matchups = self._solved.values(number, place), self._solved.matchups(number, place)
+        matchups = self._solved.matchups(number, place)
+        values = self._solved.values(number, place, matchups)
         return [
             *(
                 f"{HAND_ORDER[hand]} {values[hand]:.3f} {matchups[hand]:.3f}"
@@ -416,8 +415,8 @@ class UpiSession:
     def calc_eq_node(self, player: str, name: str) -> list[str]:
         """Write the equity of each hand, its matchups, and the equity of the range."""
         number, place = position(player), self._solved.nodes.find(name)
-        equities = self._solved.equities(number, place)
         matchups = self._solved.matchups(number, place)
+        equities = self._solved.equities(number, place, matchups)
         return [_numbers(equities), _numbers(matchups), f"{_mean(equities, matchups):.9g}"]
 
     def calc_results(self) -> list[str]:
@@ -478,19 +477,15 @@ class _Solved:
         # Children list the actions in reverse.
         return [self.nodes.spread(table.player, row) for row in of_hands[::-1]]
 
-    def values(self, player: int, place: PioNode) -> np.ndarray:
+    def values(self, player: int, place: PioNode, matchups: np.ndarray) -> np.ndarray:
         """Return expected values, float64 (1326,): NaN without matchups."""
         values = self.spot.values(place.line)[player] + self.nodes.rules.pot_value / 2.0
-        return np.where(
-            self.matchups(player, place) > 0.0,
-            self.nodes.spread(player, values, np.nan),
-            np.nan,
-        )
+        return np.where(matchups > 0.0, self.nodes.spread(player, values, np.nan), np.nan)
 
-    def equities(self, player: int, place: PioNode) -> np.ndarray:
+    def equities(self, player: int, place: PioNode, matchups: np.ndarray) -> np.ndarray:
         """Return equities, float64 (1326,): NaN without matchups."""
         equities = self.nodes.spread(player, self.spot.equities(place.line)[player], np.nan)
-        return np.where(self.matchups(player, place) > 0.0, equities, np.nan)
+        return np.where(matchups > 0.0, equities, np.nan)
 
     def matchups(self, player: int, place: PioNode) -> np.ndarray:
         """Return the weight of each hand times that of the opponent's hands, float64 (1326,)."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from ..analysis.policy_values import Values
+from ..model.arrays import not_none
 from ..model.public_nodes import START
 from .positions import Position
 
@@ -48,15 +47,14 @@ class Coach:
         Raises:
             ValueError: There is no such action.
         """
-        player, nodes = position.player, position.nodes
         if action not in position.actions:
             raise ValueError(f"there is no action {action!r}: {', '.join(position.actions)}")
-        possible = np.flatnonzero(nodes.possible(position.node, player))
-        row = int(np.searchsorted(possible, position.hands[player]))
-        rows = self.values.at_node(position.node)
-        expected = dict(zip(position.actions, rows.expected[row].tolist(), strict=True))
-        best = max(expected, key=expected.__getitem__)
-        played = dict(zip(position.actions, rows.probability[row].tolist(), strict=True))
-        cost = self.values.game.round_to_zero(expected[best] - expected[action])
+        player = position.player
+        hand_values = not_none(self.values.of_hand(position.node, position.hands[player]))
+        expected, played = (
+            dict(zip(hand_values.actions, numbers.tolist(), strict=True))
+            for numbers in (hand_values.expected, hand_values.probability)
+        )
+        cost = self.values.game.round_to_zero(hand_values.loss(action))
         line, hand = position.line or START, position.hand(player)
-        return RatedDecision(line, hand, action, best, cost, played, expected)
+        return RatedDecision(line, hand, action, hand_values.best, cost, played, expected)

@@ -74,6 +74,17 @@ def test_habits_have_prices(tmp_path: Path, solution: Solution) -> None:
     assert document["gain"][1] > 0
 
 
+def test_incentives_have_prices(tmp_path: Path, solution: Solution) -> None:
+    spot = solution.save(tmp_path / "river.npz")
+    arguments = ("respond", spot, "--incentive", "call +5", "--target", "0.2%", "--weights", "0.5")
+    assert "call +5: costs player 1 " in printed(*arguments)
+    (price,) = json.loads(printed(*arguments, "--json"))["prices"]
+    assert price["incentives"] == ["call +5"]
+    assert 0 < price["paid_before"] < 5
+    assert "cannot be combined" in refused(USAGE, *arguments, "--habit", "call +10%")
+    assert "not an incentive" in refused(USAGE, "respond", spot, "--incentive", "call more")
+
+
 def test_a_session_is_saved(tmp_path: Path, solution: Solution) -> None:
     """The hands of a match, as text of trackers, with the cards of the player."""
     spot, target = solution.save(tmp_path / "river.npz"), tmp_path / "session.txt"

@@ -128,15 +128,15 @@ def test_files_are_found_by_their_suffix(tmp_path: Path, monkeypatch: pytest.Mon
         compile_game(path, ranks=3)
     with pytest.raises(FileNotFoundError):
         compile_game("nowhere.efg")
-    with pytest.raises(GameError, match=r"ends in \.efg or \.nfg"):
+    with pytest.raises(GameError, match=r"ends in \.efg or \.nfg or \.game"):
         compile_game(Path("game.pdf"))
     # A file of another kind is a file, not the name of a game; a game's name is no file.
-    (tmp_path / "other.json").write_text('{"kind": "another"}')
+    (tmp_path / "other.yaml").write_text('{"kind": "another"}')
     (tmp_path / "kuhn").write_text("")
     with monkeypatch.context() as folder:
         folder.chdir(tmp_path)
-        with pytest.raises(GameError, match=r"^other\.json: the name of a game file ends in"):
-            compile_game("other.json")
+        with pytest.raises(GameError, match=r"^other\.yaml: the name of a game file ends in"):
+            compile_game("other.yaml")
         assert compile_game("kuhn").name == "kuhn"
 
 

@@ -111,6 +111,222 @@ A collected $25 from pot
 Total pot $25 | Rake $0
 """
 
+# The hand of STARS without rake, as other sites write it.  Winamax counts the part of a bet that
+# nobody called as a side pot; 888poker and PartyPoker write the chips that an action adds.
+WINAMAX = """Winamax Poker - CashGame - HandId: #12-1-2 - Holdem no limit (0.50€/1€) - 2024/01/02
+Table: 'Nice' 6-max (real money) Seat #2 is the button
+Seat 2: Al Bo (100€)
+Seat 3: Cy: 2 (40€)
+Seat 5: Dee (1250.50€)
+*** ANTE/BLINDS ***
+Cy: 2 posts small blind 0.50€
+Dee posts big blind 1€
+Dealt to Dee [As Kd]
+*** PRE-FLOP ***
+Al Bo raises 2€ to 3€
+Cy: 2 raises 37€ to 40€ and is all-in
+Dee raises 70€ to 110€
+Al Bo calls 97€ and is all-in
+*** FLOP *** [2c 3c 4d]
+*** TURN *** [2c 3c 4d][Kh]
+*** RIVER *** [2c 3c 4d Kh][9s]
+*** SHOW DOWN ***
+Dee shows [As Kd] (One pair : Kings)
+Al Bo shows [Qs Qd] (One pair : Queens)
+Cy: 2 shows [Ah Ac] (One pair : Aces)
+Dee collected 10€ from side pot 2
+Dee collected 120€ from side pot 1
+Cy: 2 collected 120€ from main pot
+*** SUMMARY ***
+Total pot 250€ | No rake
+"""
+CASSAVA = """#Game No : 12
+***** 888poker Hand History for Game 12 *****
+$0.50/$1 Blinds No Limit Holdem - *** 02 01 2024 03:04:05
+Table Nice 6 Max (Real Money)
+Seat 2 is the button
+Total number of players : 3
+Seat 2: Al Bo ( $100 )
+Seat 3: Cy: 2 ( 40 $ )
+Seat 5: Dee ( $1,250.50 )
+Cy: 2 posts small blind [$0.50]
+Dee posts big blind [1 $]
+** Dealing down cards **
+Dealt to Dee [ As, Kd ]
+Al Bo raises [$3]
+Cy: 2 raises [39,50 $]
+Dee raises [$109]
+Al Bo calls [$97]
+** Dealing flop ** [ 2c, 3c, 4d ]
+** Dealing turn ** [ Kh ]
+** Dealing river ** [ 9s ]
+** Summary **
+Dee shows [ As, Kd ]
+Al Bo shows [ Qs, Qd ]
+Cy: 2 shows [ Ah, Ac ]
+Dee collected [ $120 ]
+Cy: 2 collected [ $120 ]
+"""
+PARTY = """***** Hand History for Game 12 *****
+$100 USD NL Texas Hold'em - Tuesday, January 02, 03:04:05 CET 2024
+Table Nice (Real Money)
+Seat 2 is the button
+Total number of players : 3/6
+Seat 2: Al Bo ( $100 USD )
+Seat 5: Dee ( $1,250.50 USD )
+Seat 3: Cy: 2 ( $40 USD )
+Cy: 2 posts small blind [$0.50 USD].
+Dee posts big blind [$1 USD].
+** Dealing down cards **
+Dealt to Dee [  As Kd ]
+Al Bo raises [$3 USD]
+Cy: 2 is all-In  [$39.50 USD]
+Dee raises [$109 USD]
+Al Bo is all-In  [$97 USD]
+** Dealing Flop ** [ 2c, 3c, 4d ]
+** Dealing Turn ** [ Kh ]
+** Dealing River ** [ 9s ]
+Dee shows [ As, Kd ]a pair of Kings.
+Al Bo shows [ Qs, Qd ]a pair of Queens.
+Cy: 2 shows [ Ah, Ac ]a pair of Aces.
+Dee wins $10 USD from the side pot 2 with a pair of Kings.
+Dee wins $120 USD from the side pot 1 with a pair of Kings.
+Cy: 2 wins $120 USD from the main pot with a pair of Aces.
+"""
+PARTY_BALANCES = """***** Hand History For Game 12a *****
+0.50/1 Texas Hold'em Game Table (NL) - Tue Jan 02 03:04:05 EST 2024
+Table Nice (Real Money) -- Seat 2 is the button
+Total number of players : 3/6
+Seat 2: Al Bo ($100)
+Seat 3: Cy: 2 ($40)
+Seat 5: Dee ($1,250.50)
+Cy: 2 posts small blind (0.50)
+Dee posts big blind (1)
+** Dealing down cards **
+Dealt to Dee [ As, Kd ]
+Al Bo raises 3 to 3
+Cy: 2 raises 39.50 to 40
+Dee raises 109 to 110
+Al Bo calls (97)
+** Dealing Flop ** :  [ 2c, 3c, 4d ]
+** Dealing Turn ** :  [ Kh ]
+** Dealing River ** :  [ 9s ]
+Dee shows [ As, Kd ]
+Al Bo shows [ Qs, Qd ]
+Cy: 2 shows [ Ah, Ac ]
+** Summary **
+Al Bo balance $0, lost $100
+Cy: 2 balance $120, bet $40, collected $120, net +$80
+Dee balance $1,270.50, bet $110, collected $130, net +$20
+"""
+WINNING = """Hand #12 - Holdem(No Limit) - $0.50/$1.00 - 2024/01/02 03:04:05 UTC
+Nice 6-max Seat #2 is the button
+Seat 1: Flo ($55.00) is sitting out
+Seat 2: Al Bo ($100.00)
+Seat 3: Cy: 2 ($40.00)
+Seat 5: Dee ($1,250.50)
+Cy: 2 posts the small blind $0.50
+Dee posts the big blind $1.00
+*** HOLE CARDS ***
+Dealt to Dee [As Kd]
+Al Bo raises $3.00 to $3.00
+Cy: 2 raises $39.50 to $40.00 and is all-in
+Dee raises $109.00 to $110.00
+Al Bo calls $97.00 and is all-in
+Uncalled bet ($10.00) returned to Dee
+*** FLOP *** [2c 3c 4d]
+*** TURN *** [2c 3c 4d] [Kh]
+*** RIVER *** [2c 3c 4d Kh] [9s]
+*** SHOW DOWN ***
+Dee shows [As Kd] (a pair of Kings)
+Al Bo shows [Qs Qd] (a pair of Queens)
+Cy: 2 shows [Ah Ac] (a pair of Aces)
+*** SUMMARY ***
+Total pot $240.00
+Seat 3: Cy: 2 (small blind) showed [Ah Ac] and won $120.00 with a pair of Aces
+Seat 5: Dee (big blind) showed [As Kd] and won $120.00 with a pair of Kings
+"""
+BOVADA = """Ignition Hand #12: HOLDEM Tournament #1 TBL#2, No Limit- Level 1 (0.50/1) - 2024-01-02
+Seat 31: Dealer (100 in chips)
+Seat 208: Small Blind (40 in chips)
+Seat 7: Big Blind [ME] (1,250.50 in chips)
+Dealer : Set dealer [1]
+Small Blind : Small Blind 0.50
+Big Blind  [ME] : Big blind 1
+*** HOLE CARDS ***
+Dealer : Card dealt to a spot [Qs Qd]
+Small Blind : Card dealt to a spot [Ah Ac]
+Big Blind  [ME] : Card dealt to a spot [As Kd]
+Dealer : Raises 3 to 3
+Small Blind : All-in(raise) 39.50 to 40
+Big Blind  [ME] : Raises 109 to 110
+Dealer : All-in 97
+Big Blind  [ME] : Return uncalled portion of bet 10
+*** FLOP *** [2c 3c 4d]
+*** TURN *** [2c 3c 4d] [Kh]
+*** RIVER *** [2c 3c 4d Kh] [9s]
+Big Blind  [ME] : Showdown [Kd Kh As 9s 4d] (One pair)
+Dealer : Showdown [Qs Qd Kh 9s 4d] (One pair)
+Small Blind : Showdown [Ah Ac Kh 9s 4d] (One pair)
+Big Blind  [ME] : Hand Result-Side Pot 120
+Small Blind : Hand Result 120
+*** SUMMARY ***
+"""
+SITES = {
+    "winamax": WINAMAX,
+    "888": CASSAVA,
+    "party": PARTY,
+    "party, balances": PARTY_BALANCES,
+    "winning": WINNING,
+    "bovada": BOVADA,
+}
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_all_sites_write_the_same_hand(name: str) -> None:
+    (stars,) = parse_hands(STARS).hands
+    read = parse_hands(SITES[name])
+    assert not read.reasons
+    (hand,) = read.hands
+    assert hand.decisions[:2] == stars.decisions[:2]
+    assert [(d.action, d.to, d.is_all_in) for d in hand.decisions] == [
+        ("raise", 3.0, False),
+        ("raise", 40.0, True),
+        ("raise", 110.0, True),
+        ("call", 100.0, True),
+    ]
+    assert (hand.stacks, hand.blinds) == (stars.stacks, stars.blinds)
+    assert (hand.cards, hand.board) == (stars.cards, stars.board)
+    assert hand.won == (80.0, 20.0, -100.0)
+    currency = {"winamax": "EUR", "bovada": ""}.get(name, "" if "balances" in name else "USD")
+    assert hand.currency == currency
+    names = ("Small Blind", "Hero", "Dealer") if name == "bovada" else stars.players
+    assert hand.players == names
+
+
+def test_chips_of_tournaments_are_not_money() -> None:
+    text = CASSAVA.replace("Table Nice", "Tournament #1 $5 + $1 - Table #2")
+    assert [hand.currency for hand in parse_hands(text).hands] == [""]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (CASSAVA.replace("[ As, Kd ]", "[ APik, Kd ]"), "written in another language"),
+        (CASSAVA.replace("No Limit Holdem", "Fix Limit Holdem"), "Fix Limit is not supported"),
+        (CASSAVA.replace("collected [ $120 ]", "collected [ $12 ]"), "are not the pot"),
+        (WINAMAX.replace("collected 120€", "collected 130€"), "pays another amount"),
+        (WINAMAX.replace("Holdem no limit", "5 Card Omaha pot limit"), "is not supported"),
+        (PARTY.replace("Seat 2 is the button", ""), "the button is missing"),
+        (WINNING.replace("*** FLOP ***", "*** FIRST FLOP ***"), "dealt twice"),
+        (BOVADA.replace("HOLDEM", "OMAHA HiLo"), "is not supported"),
+    ],
+)
+def test_hands_of_other_sites_that_are_not_read(text: str, reason: str) -> None:
+    read = parse_hands(text)
+    assert not read.hands
+    assert reason in read.failures[0].reason
+
 
 @pytest.mark.parametrize("players", [2, 3, 5])
 def test_replays_are_those_of_the_slow_hands(players: int) -> None:

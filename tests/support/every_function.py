@@ -642,7 +642,7 @@ REASONS: dict[str, str] = {
         prize_table depth_chart table_change
     """,
     SAME_NUMBERS: """
-        restate
+        IncentivePrice incentive_prices restate
     """,
     SIZES: """
         game_size traffic_of
