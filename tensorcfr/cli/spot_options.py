@@ -103,6 +103,13 @@ class SpotOptions:
     remove: Annotated[list[str] | None, _setting("Remove these lines.")] = None
     dead: Annotated[str | None, _setting("Exclude cards that were seen elsewhere, '2c2d'.")] = None
     folded: Annotated[list[str] | None, _setting("Set the range of a player who folded.")] = None
+    deal_folded: Annotated[
+        bool | None,
+        typer.Option(
+            "--deal-folded",
+            help="Deal the hand of one folded player, so that hands have exact probabilities.",
+        ),
+    ] = None
     hand: Annotated[
         int | None,
         typer.Option(min=1, hidden=True, help="Read this hand of a file of hands, from 1."),

@@ -71,8 +71,6 @@ def add_three_hands(part: PayoffThreeHands, share: ProductShare) -> None:
 @inlined
 def three_hands_scratch(part: PayoffThreeHands) -> int:
     """Return the scratch numbers of a part: two tables, a row of products, and the weights."""
-    if not len(part.terminal_board):
-        return 0
     stride = (part.cards[0] + WIDTH - 1) // WIDTH * WIDTH
     rows = 2 * part.cards[0] * stride + 3 * (stride + WIDTH)
     return rows + part.hand_begin[3] + 3 * ALIGNMENT
