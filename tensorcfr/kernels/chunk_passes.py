@@ -555,9 +555,8 @@ def first_entry(game: ChunkedForm, c: int, player: int) -> int:
     if player == 0:
         return 0
     if player == game.entry_offset.shape[1] - 2:
-        return game.number_offset[c + 1] - game.sequence_offset[c]  # type: ignore[no-any-return]
-    form = shape_form(game.shapes, game.shape[c])  # type: ignore[arg-type]
-    return form.player_sequences[player]  # type: ignore[no-any-return]
+        return game.number_offset[c + 1] - game.sequence_offset[c]
+    return shape_form(game.shapes, game.shape[c]).player_sequences[player]
 
 
 @inlined

@@ -18,7 +18,7 @@ from ...model.card_structure import (
     RoundBoards,
     Symmetry,
 )
-from ...payoff import PayoffCards, PayoffEntries, PayoffPart, PayoffSubsets
+from ...payoff import PayoffCards, PayoffEntries, PayoffSubsets
 from ...payoff import card_payoffs as cards_part
 from ...payoff.card_payoffs import LANES, WIDE_FROM, codes_of
 from ...rules import CardGame
@@ -54,7 +54,7 @@ class PayoffBuilder(ABC):
         last: Each player's last action before every node.
     """
 
-    kind: type[PayoffPart]
+    kind: type[Any]
     """Class of the payoffs."""
     by_pairs = False
     """True if the payoffs before the first deal are computed for each pair of hands."""

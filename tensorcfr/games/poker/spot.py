@@ -140,7 +140,7 @@ class Spot(CardGame):
             raise ValueError(f"{game}: dead: {CARDS[min(repeated)]} lies on the board")
         self.dead = (*range(len(SUITS) * self.lowest), *dead_cards)
         hands = self.every_hand()
-        is_impossible = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
+        is_impossible: np.ndarray = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
         self.hands, self.weights = [], []
         for player, text in enumerate(ranges):
             range_weights = self.read_range(text, f"{game}: ranges[{player}]")
@@ -239,8 +239,8 @@ class Spot(CardGame):
             raise ValueError(
                 f"{self.game}: folded: the board and the dead cards leave no hand of a range"
             )
-        self.hands.append(self.every_hand()[live])
-        self.weights.append(weights[live])
+        self.hands = [*self.hands, self.every_hand()[live]]
+        self.weights = [*self.weights, weights[live]]
         self.n_players, self.player_names = 3, (*PLAYERS, FOLDED)
 
     def _fold(self, folded: Sequence[str]) -> None:
