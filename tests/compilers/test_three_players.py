@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from support.card_games import LimitOfThree, ThreeRandom, kuhn_of_three, leduc_of_three
+from support.command_line import printed, refused
 from support.layouts import same_strategies
 from support.tiers import tiered
 from support.variants import VARIANTS
@@ -28,7 +29,10 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.compilers import game_size
+from tensorcfr.formats import parse_spot, save_spot, spot_text
 from tensorcfr.games.holdem import Holdem
+from tensorcfr.games.poker.deck import HANDS
+from tensorcfr.games.poker.ranges import read_range
 from tensorcfr.games.tournaments import tournament
 from tensorcfr.model.same_numbers import have_same_numbers
 
@@ -261,8 +265,8 @@ def test_a_range_that_was_folded_equals_a_third_player_who_folds() -> None:
     """Values of the same strategies differ by the probability that the third player folds."""
     exact, rules = Holdem(**EXACT), Folds()
     found = solve(compile_game(exact), "cfr", iters=3, precision="float64").policy
-    shares = dict(zip(map(tuple, exact.hands[2]), exact.weights[2], strict=True))
-    folds = [shares.get(tuple(hand), 0.0) for hand in rules.hands[2]]
+    shares = dict(zip(map(tuple, HANDS), read_range(EXACT["folded"][0], "folded"), strict=True))
+    folds = [shares[tuple(hand)] for hand in rules.hands[2]]
     apart = [
         [
             [float({*a}.isdisjoint(b)) for b in rules.hands[q].tolist()]
@@ -279,6 +283,24 @@ def test_a_range_that_was_folded_equals_a_third_player_who_folds() -> None:
         rows[game.nodes.hands[2][number]] = {"fold": share, "play": 1.0 - share}
     expected = np.array(evaluate(compile_game(exact), found).values) * (deals @ folds / deals.sum())
     np.testing.assert_allclose(evaluate(game, rows).values, expected, rtol=0, atol=1e-12)
+
+
+def test_a_dealt_folded_hand_in_a_file_and_on_the_command_line(tmp_path: Path) -> None:
+    few = EXACT | {"ranges": ("QsQh", "JdJh"), "folded": ("AA",)}
+    assert parse_spot(spot_text(Holdem(**few))).options == Holdem(**few).options
+    save_spot(Holdem(**few), tmp_path / "exact.toml")
+    options = {key: value for key, value in few.items() if "folded" not in key}
+    save_spot(Holdem(**options), tmp_path / "spot.toml")
+    said = printed("spot", tmp_path / "exact.toml", "--iters", "5")
+    assert "3-player game" in said
+    given = ("--folded", "AA", "--deal-folded", "--iters", "5")
+    again = printed("spot", tmp_path / "spot.toml", *given)
+    assert [line for line in again.splitlines() if "finished" not in line] == [
+        line for line in said.splitlines() if "finished" not in line
+    ]
+    assert "--node needs a spot of two players" in refused(
+        2, "spot", tmp_path / "exact.toml", "--node", "check", "--iters", "5"
+    )
 
 
 class Renamed(ThreeRandom):

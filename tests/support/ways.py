@@ -909,6 +909,7 @@ FAST_WAYS: dict[str, Collection[str]] = {
     "turn": ("as compiled",),
     "random cards": ("as compiled", "cut, in files", "cut, cluster", "cut, resumed"),
     "two deals": ("cut at 1", "cut, cluster"),
+    "three hands": ("as compiled", "cut, cluster"),
 }
 """Of other games those that are fast."""
 DEAR: dict[str, Collection[str]] = {

@@ -211,8 +211,8 @@ class CardForm:
             self.level[node] = self._level_after(last[player][node])
             by_bucket[player, self.level[node], int(betting.children[node])].append(node)
         self.buckets = []
-        # Entry sequences come first.  In a chunk, they come last for the last player, so that the
-        # sequences of the chunk itself are contiguous, but for the entries of a second of three.
+        # Entry sequences come first.  In a chunk, those of the last player come last, so that only
+        # the entries of a second of three players lie between sequences of the chunk itself.
         used = list(entries) if rooted else [*map(whole_rows, entries[:-1]), 0]
         for player, depth, actions in sorted(by_bucket):
             members = by_bucket[player, depth, actions]

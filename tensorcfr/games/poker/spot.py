@@ -140,7 +140,7 @@ class Spot(CardGame):
             raise ValueError(f"{game}: dead: {CARDS[min(repeated)]} lies on the board")
         self.dead = (*range(len(SUITS) * self.lowest), *dead_cards)
         hands = self.every_hand()
-        is_impossible: np.ndarray = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
+        is_impossible = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
         self.hands, self.weights = [], []
         for player, text in enumerate(ranges):
             range_weights = self.read_range(text, f"{game}: ranges[{player}]")
@@ -156,7 +156,7 @@ class Spot(CardGame):
         self._check_players(stacks)
         names = self.player_names
         if deal_folded:
-            self._deal_folded(folded, is_impossible)
+            self._deal_folded(folded)
         elif folded:
             self._fold(folded)
         self.street = len(self.board) - 3
@@ -219,13 +219,8 @@ class Spot(CardGame):
             if self.options.get(name) is not None:
                 raise ValueError(f"{self.game}: {name} needs two ranges, not {players}")
 
-    def _deal_folded(self, folded: Sequence[str], is_impossible: np.ndarray) -> None:
-        """Add a third player with a folded range, who never acts.
-
-        Args:
-            folded: The ranges of the players who folded.
-            is_impossible: bool (hands of the deck,): hands with a card of the board, or a dead one.
-        """
+    def _deal_folded(self, folded: Sequence[str]) -> None:
+        """Add a third player with a folded range, who never acts."""
         if len(folded) != 1 or self.n_players > 2:
             raise ValueError(
                 f"{self.game}: deal_folded needs two ranges and one folded range, not "
@@ -233,13 +228,14 @@ class Spot(CardGame):
             )
         if self.hands[0].shape[1] != 2:
             raise ValueError(f"{self.game}: deal_folded is for games whose hands have two cards")
-        weights = self.read_range(folded[0], f"{self.game}: folded[0]")
+        weights, hands = self.read_range(folded[0], f"{self.game}: folded[0]"), self.every_hand()
+        is_impossible = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
         live = np.flatnonzero((weights > 0) & ~is_impossible)
         if not len(live):
             raise ValueError(
                 f"{self.game}: folded: the board and the dead cards leave no hand of a range"
             )
-        self.hands = [*self.hands, self.every_hand()[live]]
+        self.hands = [*self.hands, hands[live]]
         self.weights = [*self.weights, weights[live]]
         self.n_players, self.player_names = 3, (*PLAYERS, FOLDED)
 
@@ -539,7 +535,7 @@ class Holdem(Spot):
             :mod:`tensorcfr.games.poker.bunching`.
         deal_folded: True to deal the hand of one folded player, as a third player (``folded``) who
             never acts and whose utility is 0.  Then the probabilities of hands and boards are
-            exact.  A terminal takes some fifteen times as long, and the game has three players.
+            exact.  An iteration takes some seven times as long, and the game has three players.
 
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
     """
