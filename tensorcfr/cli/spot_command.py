@@ -151,13 +151,13 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
         solved_spot = SolvedSpot(solution, of=options.of)
     else:
         rules = spot_of(options.spot, spot_arguments)
+        if rules.n_players > 2:
+            _refuse_tables(options)
         print_line(console, _size_line(rules, game_size(rules)))
         if options.save_spot_as:
             save_spot(rules, options.save_spot_as)
         if options.size:
             return
-        if rules.n_players > 2:
-            _refuse_tables(options)
         limit = argument_parsers.read_memory_limit(options.memory_limit)
         # Forgotten subgames must be whole chunks, which are not cut again.
         cut = True if options.forget_rivers else "auto"
