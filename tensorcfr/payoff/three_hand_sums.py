@@ -71,6 +71,8 @@ def add_three_hands(part: PayoffThreeHands, share: ProductShare) -> None:
 @inlined
 def three_hands_scratch(part: PayoffThreeHands) -> int:
     """Return the scratch numbers of a part: two tables, a row of products, and the weights."""
+    if not len(part.terminal_board):
+        return 0
     stride = (part.cards[0] + WIDTH - 1) // WIDTH * WIDTH
     rows = 2 * part.cards[0] * stride + 3 * (stride + WIDTH)
     return rows + part.hand_begin[3] + 3 * ALIGNMENT
@@ -139,6 +141,9 @@ def _add_three_hands(part, share):  # type: ignore[no-untyped-def]
     size = 4 if reaches.dtype == types.float32 else 8
 
     def add(part, share):  # type: ignore[no-untyped-def]
+        # A part without terminals has no scratch, and in a share of a cluster no hands.
+        if part.terminal_board.shape[0] == 0:
+            return
         _, player, number, of, reach, g, scratch, _ = share
         first = 1 if player == 0 else 0
         second = 1 if player == 2 else 2
