@@ -1,31 +1,38 @@
-"""Ten rivers of three players: exact distance from a Nash equilibrium, of averages and iterates.
+"""Three players: distance of ten rivers from a Nash equilibrium; time and memory of larger spots.
 
     python -m scripts.three_players measure   variants of CFR, the default among them
     python -m scripts.three_players spots     the default, CFR and CFR+ for longer, spot by spot
     python -m scripts.three_players starts    values of solutions from random strategies
+    python -m scripts.three_players sizes     time and memory of turns and flops
     python -m scripts.three_players write     the tables of docs/results/three-players.md
 
 Every second spot of the list is to choose a variant on; the others are to judge it.  Iterations do
-not depend on the machine.  Measurements are in docs/figures/three_players.csv.
+not depend on the machine.  Measurements are in docs/figures/three_players.csv, and times and bytes
+in docs/figures/three_players_sizes.csv.
 """
 
 from __future__ import annotations
 
+import ctypes
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
 from benchmarks._common import progress, table
-from tensorcfr import Policy, compile_game, evaluate, solve
+from tensorcfr import Policy, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import Record, find_algorithm
+from tensorcfr.compilers import game_size
 from tensorcfr.model.chunked_form import buckets_by_part
 from tensorcfr.model.compiled_game import CompiledGame
 from tensorcfr.solvers.choose import CARDS_ALGORITHM
 
 from ._pages import DOCS, FIGURES, arguments, read_rows, write_parts, write_rows
+from .memory_told import MMAP_THRESHOLD, Peak
 
-RESULTS = FIGURES / "three_players.csv"
+RESULTS, SIZES = FIGURES / "three_players.csv", FIGURES / "three_players_sizes.csv"
 PAGE = DOCS / "results" / "three-players.md"
 MARKS = (30, 100, 300)
 LONG = 1_000
@@ -63,6 +70,29 @@ NAMES = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "sapcfr+", "
 VARIANTS: dict[str, Record] = {name: find_algorithm(name) for name in NAMES}
 VARIANTS["default"] = CARDS_ALGORITHM
 SHOWN = ("cfr", "cfr+", "default")
+HUNDRED = (
+    "55+,A9s+,KTs+,QTs+,JTs,AQo+",
+    "99-22,A9s-A4s,KTs+,QTs+,JTs,T9s,98s,87s,76s,AJo",
+    "JJ-33,AJs-A6s,KTs+,QTs+,J9s+,T8s+,98s,AQo",
+)
+TURN = {"board": "Td9d6hQc", "pot": 60, "stacks": 180, "bets": "60%", "raises": "a"}
+LARGE: dict[str, dict[str, Any]] = {
+    "turn, a size": TURN | {"ranges": HUNDRED},
+    "turn, two sizes": TURN | {"ranges": (FIRST, MIDDLE, LAST), "bets": "50%,100%"},
+    "turn, a folded hand": TURN
+    | {"ranges": HUNDRED[:2], "folded": HUNDRED[2:], "deal_folded": True},
+    "flop, all-in": TURN
+    | {
+        "board": "Td9d6h",
+        "ranges": ("QQ+,AKs,AQs", "JJ-TT,AJs,KQs,T9s", "99,66,ATs,KJs,98s"),
+        "bets": "a",
+        "raises": "",
+    },
+}
+"""Spots before the river."""
+PRECISIONS = "float32", "int16"
+ROUNDS = 5
+"""Rounds of iterations; the median of their times is reported."""
 
 
 def compile_spot(name: str) -> CompiledGame:
@@ -129,6 +159,78 @@ def starts(count: int, mark: int) -> Iterator[dict[str, Any]]:
         }
 
 
+def size_of(name: str, precision: str) -> dict[str, Any]:
+    """Return the time and the memory of a spot, told before it is compiled and measured after, in
+    this process."""
+    ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, 1 << 18)
+    few = {"ranges": ("AsAc,KsKc", "QsQh,JsJc", "2s2c,3s3c")[: len(LARGE[name]["ranges"])]}
+    if "folded" in LARGE[name]:
+        few["folded"] = ("2s2c,3s3c",)
+    # The small spot compiles the kernels.
+    solve(compile_game("holdem", **LARGE[name] | few), iters=2, precision=precision)
+    told = game_size("holdem", **LARGE[name])
+    measured, began = Peak(), time.process_time()
+    game = compile_game("holdem", **LARGE[name])
+    compiling = time.process_time() - began
+    solver = Solver(game, CARDS_ALGORITHM, precision=precision)
+    solver.iterate(1)
+    seconds = []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        solver.iterate(2)
+        seconds.append((time.process_time() - began) / 2)
+    solver.evaluate()
+    low, high = told.seconds_per_iteration
+    return {
+        "spot": name,
+        "precision": precision,
+        "hands": " ".join(str(len(hands)) for hands in game.nodes.hands),
+        "sequences": game.n_sequences,
+        "chunks": game.chunks.n_chunks,
+        "told bytes": int(told.bytes_in_all(precision)[1]),
+        "bytes": measured.grown,
+        "told seconds, least": low,
+        "told seconds, most": high,
+        "seconds": float(np.median(seconds)),
+        "seconds to compile": compiling,
+    }
+
+
+def sizes() -> Iterator[dict[str, Any]]:
+    """Yield the sizes of all spots, each measured in a process of its own."""
+    for name in LARGE:
+        for precision in PRECISIONS:
+            progress(f"{name}, {precision}")
+            with get_context("spawn").Pool(1) as pool:
+                yield pool.apply(size_of, (name, precision))
+
+
+def table_of_sizes() -> str:
+    """Return the table of time and memory."""
+
+    def mebibytes(text: str) -> str:
+        return f"{float(text) / 2**20:,.1f}"
+
+    def milliseconds(*texts: str) -> str:
+        return " to ".join(f"{1000 * float(text):,.3g}" for text in texts)
+
+    columns = ["spot", "hands", "sequences", "precision", "MiB, told", "MiB", "ms, told", "ms"]
+    lines = [
+        [
+            row["spot"],
+            row["hands"].replace(" ", ", "),
+            f"{int(row['sequences']):,}",
+            row["precision"],
+            mebibytes(row["told bytes"]),
+            mebibytes(row["bytes"]),
+            milliseconds(row["told seconds, least"], row["told seconds, most"]),
+            milliseconds(row["seconds"]),
+        ]
+        for row in read_rows(SIZES)
+    ]
+    return table(columns, lines)
+
+
 def tables() -> dict[str, str]:
     """Return the tables of the page."""
     rows = read_rows(RESULTS)
@@ -174,16 +276,20 @@ def tables() -> dict[str, str]:
     return {
         "choice": table([*header, f"last iterate, {last}"], choice),
         "spots": table(["board", *columns, "difference of values"], lines),
+        "sizes": table_of_sizes(),
     }
 
 
 def main() -> None:
     """Measure, or write the page."""
     parser = arguments(__doc__)
-    parser.add_argument("part", choices=("measure", "spots", "starts", "write"))
+    parser.add_argument("part", choices=("measure", "spots", "starts", "sizes", "write"))
     part = parser.parse_args().part
     if part == "write":
         write_parts(PAGE, "three_players", tables())
+        return
+    if part == "sizes":
+        write_rows(SIZES, list(sizes()))
         return
     kept = [row for row in read_rows(RESULTS) if row["part"] != part]
     if part == "starts":

@@ -107,6 +107,13 @@ class SpotOptions:
         list[str] | None,
         _setting("Pay a player for an action, 'ip call +2' or 'oop river bet -5 after check'."),
     ] = None
+    deal_folded: Annotated[
+        bool | None,
+        typer.Option(
+            "--deal-folded",
+            help="Deal the hand of one folded player, so that hands have exact probabilities.",
+        ),
+    ] = None
     hand: Annotated[
         int | None,
         typer.Option(min=1, hidden=True, help="Read this hand of a file of hands, from 1."),

@@ -320,9 +320,10 @@ class _ClusterPasses(Passes):
 def traffic_of(shares: Sequence[BranchShare], algorithm: Algorithm, precision: str) -> Traffic:
     """Compute the traffic of one iteration in advance.
 
-    Every iteration sends the reaches of both players' entries, and receives their values, once.
-    With alternating updates, the first iteration of a call of :meth:`ClusterSolver.iterate` sends
-    the reaches of player 0 a second time, which is not counted here.
+    Every iteration receives the values of all players' entries once, and sends their reaches once;
+    with alternating updates, once for each other player.  Then the first iteration of a call of
+    :meth:`ClusterSolver.iterate` sends the reaches of player 0 a second time, which is not counted
+    here.
 
     Args:
         shares: The shares of all workers.
@@ -331,6 +332,8 @@ def traffic_of(shares: Sequence[BranchShare], algorithm: Algorithm, precision: s
     """
     size = floats_of(np.dtype(precision)).itemsize
     sent = sum(len(entries) for share in shares for entries in share.down)
+    if algorithm.alternating and shares:
+        sent *= len(shares[0].down) - 1
     values = sum(len(entries) for share in shares for entries in share.up)
     return Traffic(down=sent * size, up=values * size)
 

@@ -139,13 +139,13 @@ class ShareWorker:
         Args:
             current: True to evaluate the current strategies, not the averages.
             floor: Share of every strategy that is uniform.
-            message: The result of :func:`reaches_for` for both players.
+            message: The result of :func:`reaches_for` for all players.
 
         Returns:
             Float array of the best-response values of the entries, player 0's first; and float64
             (chunks, players): expected values from the terminals of each chunk.
         """
-        self._enter(message, np.ones(2, dtype=bool))
+        self._enter(message, np.ones(self._form.n_players, dtype=bool))
         weight = self._state.played(self._rule)[0] if current else self._state.averages
         expected, best = results_for(self._form)
         self._passes.evaluate_chunks(weight._replace(trunk=self._trunk), floor, expected, best)

@@ -196,7 +196,7 @@ class Workers:
 
         Entry values of ``trunk`` and ``expected`` are modified in place.
         """
-        everybody = np.ones(2, dtype=bool)
+        everybody = np.ones(len(expected[0]), dtype=bool)
         messages = [reaches_for(share, everybody, trunk.reach) for share in self.shares]
         answers = self.ask("evaluate", [(current, floor, message) for message in messages])
         for share, message, (values, share_expected) in zip(

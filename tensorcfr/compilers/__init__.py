@@ -78,8 +78,9 @@ def compile_game(
             hands that differ only in suits, and to solve games of hidden moves over a form with
             fewer payoffs.  Solutions always cover the whole game.
         memory_limit: Memory limit in bytes; by default the free memory of the machine.
-        cut: Where to cut the public tree of a two-player game with private hands into chunks.  A
-            large game in chunks needs less memory and is solved faster.  One of
+        cut: Where to cut the public tree of a game with private hands into chunks.  It is a game of
+            two players, or a card game of three.  A large game in chunks needs less memory and is
+            solved faster.  One of
 
             * ``"auto"``: cut a :class:`PublicTreeGame` with at least 131,072 sequences, and every
               card game;

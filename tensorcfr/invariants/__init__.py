@@ -115,9 +115,9 @@ def check_merged_form(reader: Reader) -> None:
 
 
 def check_trunk(reader: ChunkReader) -> None:
-    """Check that the trunk is a sequence form of two players."""
+    """Check that the trunk is a sequence form."""
     with named_after("trunk."):
-        chunk_checks.check_form_arrays(reader.game.trunk)
+        chunk_checks.check_form_arrays(reader.game.trunk, reader.game.n_players)
     with named_after("the trunk breaks "):
         check_form(reader.game.trunk)
 

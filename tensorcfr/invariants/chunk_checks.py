@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,7 +30,10 @@ sequence."""
 TOGETHER = 1 << 12
 """Number of rows of entries that are checked at a time; all at once would take more memory than the
 game."""
-OF_BOARDS = ("cards/hand_list", "cards/board", "cards/amount", "cards/weight")
+OF_BOARDS = (
+    *(f"cards/{name}" for name in ("hand_list", "board", "amount", "weight")),
+    *(f"three_hands/{name}" for name in ("level", "order", "level_end", "amount")),
+)
 """Names of the arrays in which shapes of equal structure may differ."""
 
 
@@ -77,8 +81,8 @@ class ChunkReader:
             yield first, self.game.entry_runs[first : first + TOGETHER].T.astype(np.int64)
 
     def owners(self, first: int, rows: int) -> np.ndarray:
-        """Return twice the chunk, plus the player, of each of some rows of entries, int64 (rows,);
-        valid only if ``run_offset`` ascends."""
+        """Return the chunk times the number of players, plus the player, of each of some rows of
+        entries, int64 (rows,); valid only if ``run_offset`` ascends."""
         ends = self.game.run_offset[:, 1:].ravel()
         return np.searchsorted(ends, np.arange(first, first + rows), side="right")
 
@@ -89,13 +93,17 @@ def check_arrays(reader: ChunkReader) -> None:
     arrays = {name: getattr(game, name) for name in declared(ChunkedForm)}
     arrays |= {f"shapes.{name}": array for name, array in shapes._asdict().items()}
     of_shapes = {f"shapes.{name}": array for name, array in declared(ChunkShapes).items()}
-    sizes = {"chunks": len(game.shape), "fields": len(shapes.fields)}
+    sizes = {
+        "chunks": len(game.shape),
+        "fields": len(shapes.fields),
+        "players": game.n_players,
+    }
     check_declared(arrays, {**declared(ChunkedForm), **of_shapes}, sizes)
 
 
-def check_form_arrays(form: SequenceForm) -> None:
-    """Check dtypes and shapes of the arrays of a sequence form of two players."""
-    check_declared(dict(named(form)), declared_form(form), {"players": 2})
+def check_form_arrays(form: SequenceForm, players: int) -> None:
+    """Check dtypes and shapes of the arrays of a sequence form."""
+    check_declared(dict(named(form)), declared_form(form), {"players": players})
 
 
 def check_pools(reader: ChunkReader) -> None:
@@ -120,12 +128,23 @@ def check_pools(reader: ChunkReader) -> None:
             fail(f"shapes {same[shape]} and {shape} share player_sequences, but not {name}")
     for shape, form in reader.examples:
         with named_after(f"shape {shape}: "):
-            check_form_arrays(form)
+            check_form_arrays(form, reader.game.n_players)
+
+
+def entry_space(form: SequenceForm) -> list[int]:
+    """Return the number of sequences before the first bucket of each player, from the player's
+    first sequence on; those of the last player are not entries."""
+    begins = form.player_sequences.tolist()
+    buckets = form.player_buckets.tolist()
+    return [
+        (int(form.bucket_sequence[first]) if first < last else end) - begin
+        for (begin, end), (first, last) in zip(pairwise(begins), pairwise(buckets), strict=True)
+    ]
 
 
 def check_tiles(reader: ChunkReader) -> None:
-    """Check that buckets are in order, with gaps only for alignment, and that entries are before
-    and after all of them."""
+    """Check that buckets are in order, and that gaps are for alignment, or for the entries of a
+    player who is neither the first nor the last."""
     for shape, form in reader.examples:
         if begin := int(form.player_sequences[0]):
             fail(f"shape {shape} begins at sequence {begin}, not 0")
@@ -133,6 +152,10 @@ def check_tiles(reader: ChunkReader) -> None:
             fail(f"bucket 0 of shape {shape} begins at sequence {begin}, within a row")
         ends = form.bucket_sequence + form.bucket_actions * form.bucket_lanes
         gaps = form.bucket_sequence[1:] - ends[:-1]
+        space = entry_space(form)
+        for player in range(1, form.n_players - 1):
+            if 0 < (first := int(form.player_buckets[player])) < len(ends):
+                gaps[first - 1] -= space[player]
         if (bucket := outside(gaps, 0, ALIGNED)) is not None:
             fail(
                 f"bucket {bucket + 1} of shape {shape} begins at sequence "
@@ -207,7 +230,7 @@ def check_entry_offset(reader: ChunkReader) -> None:
         what = name.removesuffix("_offset")
         if (chunk := first_true(np.diff(offset, axis=1).min(axis=1, initial=1) < 1)) is not None:
             fail(f"chunk {chunk} has {what} {offset[chunk].tolist()}")
-        ends = offset[order, 2]
+        ends = offset[order, -1]
         gaps = offset[order, 0] != np.append(0, ends[:-1])[: len(ends)]
         if (index := first_true(gaps)) is not None:
             chunk = int(order[index])
@@ -222,18 +245,22 @@ def check_entry_offset(reader: ChunkReader) -> None:
         np.add.at(counted, reader.owners(first, len(count)), count)
     if (index := first_true(counts != counted)) is not None:
         fail(
-            f"player {index % 2} has {counts[index]} entries into chunk {index // 2}, and rows of "
-            f"{counted[index]}"
+            f"player {index % game.n_players} has {counts[index]} entries into chunk "
+            f"{index // game.n_players}, and rows of {counted[index]}"
         )
 
 
 def check_entry_counts(reader: ChunkReader) -> None:
     """Check that a chunk has the entries of its shape."""
-    counts, (before, last) = np.diff(reader.game.entry_offset, axis=1), reader.spans.T
-    expected = np.stack([before, reader.shapes.sequences[reader.game.shape] - last], axis=1)
-    # Entries of player 0 are padded to whole rows, so that the sequences after them begin at a row.
-    wrong = (whole_rows(counts[:, 0]) != expected[:, 0]) | (counts[:, 1] != expected[:, 1])
-    if (chunk := first_true(wrong)) is not None:
+    game = reader.game
+    counts = np.diff(game.entry_offset, axis=1)
+    of_forms = np.array([entry_space(form) for form in reader.forms], np.int64)
+    expected = of_forms.reshape(-1, game.n_players)[reader.structures[1][game.shape]]
+    expected[:, -1] = reader.shapes.sequences[game.shape] - reader.spans[:, 1]
+    # Entries before other sequences are padded to whole rows, so that these begin at a row.
+    padded = counts.copy()
+    padded[:, :-1] = whole_rows(counts[:, :-1])
+    if (chunk := first_true((padded != expected).any(axis=1))) is not None:
         fail(
             f"chunk {chunk} has {counts[chunk].tolist()} entries, and its shape space for "
             f"{expected[chunk].tolist()}"
@@ -245,10 +272,10 @@ def check_entry(reader: ChunkReader) -> None:
     from."""
     game = reader.game
     of_forms = np.array([form.player_sequences for form in reader.forms], np.int64)
-    of_chunks = of_forms.reshape(-1, 3)[reader.structures[1][game.shape]]
+    of_chunks = of_forms.reshape(-1, game.n_players + 1)[reader.structures[1][game.shape]]
     # Sequences of each player in the parent part: the trunk, or a chunk.
     bounds = np.concatenate([[game.trunk.player_sequences], of_chunks])[game.parent_part]
-    lowest, end = bounds[:, :2].ravel(), bounds[:, 1:].ravel()
+    lowest, end = bounds[:, :-1].ravel(), bounds[:, 1:].ravel()
     for first, (count, after, begin) in reader.rows():
         # Few pairs of a count and an offset occur, so compute the maximum of each pair once.
         kinds, kind = np.unique(np.stack([count, begin]), axis=1, return_inverse=True)
@@ -257,7 +284,7 @@ def check_entry(reader: ChunkReader) -> None:
         owner = reader.owners(first, len(after))
         wrong = (after < lowest[owner]) | (last >= end[owner])
         if (i := first_true(wrong)) is not None:
-            chunk, player = divmod(int(owner[i]), 2)
+            chunk, player = divmod(int(owner[i]), game.n_players)
             fail(
                 f"an entry of player {player} into chunk {chunk} lies behind sequences "
                 f"{after[i]} to {last[i]} of part {game.parent_part[chunk]}, which are not all "

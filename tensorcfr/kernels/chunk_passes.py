@@ -129,11 +129,19 @@ def workplace(game: ChunkedForm, c: int, numbers: Numbers, scratch: np.ndarray) 
 @inlined
 def own_sequences(game: ChunkedForm, c: int, form: SequenceForm, player: int) -> tuple[int, int]:
     """Return the range of a player's sequences in a chunk, without its entries."""
-    # Entries come first for player 0 and last for player 1, so the other sequences are adjacent.
-    middle = form.player_sequences[1]
+    # Entries come last for the last player, and first for all others.
+    bounds = form.player_sequences
+    begin, end = bounds[player], bounds[player + 1]
     if player == 0:
-        return game.number_offset[c] - game.sequence_offset[c], middle
-    return middle, game.number_offset[c + 1] - game.sequence_offset[c]
+        begin = game.number_offset[c] - game.sequence_offset[c]
+    elif player == bounds.shape[0] - 2:
+        end = game.number_offset[c + 1] - game.sequence_offset[c]
+    elif form.player_buckets[player] < form.player_buckets[player + 1]:
+        begin = form.bucket_sequence[form.player_buckets[player]]
+    else:
+        begin = end
+    # The first player to act in a chunk need not be player 0.
+    return min(begin, end), end
 
 
 @inlined
@@ -376,7 +384,7 @@ def run_pass(
                     c,
                     player,
                     stored,
-                    schedule.averaging_weight[t, 1 - player] != 0.0,
+                    schedule.averaging_weight[t, (player + 1) % players] != 0.0,
                     work.prefetch,
                 )
                 payoff_product(form, player, current_part.reach, value, work.payoff, work.prefetch)
@@ -412,7 +420,7 @@ def prefetch_addresses(
 ) -> None:
     """Write the addresses to prefetch while a chunk's payoffs are computed.
 
-    They are the player's regrets in this chunk, for the backward pass, and the other player's
+    They are the player's regrets in this chunk, for the backward pass, and the next player's
     regrets and averages in the next chunk, for its forward pass.
 
     Args:
@@ -425,8 +433,9 @@ def prefetch_addresses(
             :class:`tensorcfr.payoff.product_share.ProductShare`.
     """
     prefetch[:] = 0
+    players = game.entry_offset.shape[1] - 1
     for row in range(2):
-        chunk, owner = c + row, player if row == 0 else 1 - player
+        chunk, owner = c + row, (player + row) % players
         if 0 <= chunk < game.shape.shape[0]:
             bounds = own_sequences(game, chunk, shape_form(game.shapes, game.shape[chunk]), owner)
             for k in range(2):
@@ -543,7 +552,11 @@ def _next_stage(
 @inlined
 def first_entry(game: ChunkedForm, c: int, player: int) -> int:
     """Return the first of a player's entries among the sequences of a chunk."""
-    return 0 if player == 0 else game.number_offset[c + 1] - game.sequence_offset[c]
+    if player == 0:
+        return 0
+    if player == game.entry_offset.shape[1] - 2:
+        return game.number_offset[c + 1] - game.sequence_offset[c]
+    return shape_form(game.shapes, game.shape[c]).player_sequences[player]
 
 
 @inlined

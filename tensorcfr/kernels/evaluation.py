@@ -176,7 +176,7 @@ def strategies_of_parts(
             form = shape_form(game.shapes, game.shape[part - 1])
             base = game.sequence_offset[part - 1]
             part_weight = workplace(game, part - 1, weight, work.tile)
-            for player in range(2):
+            for player in range(form.player_sequences.shape[0] - 1):
                 packing.unpack(own_numbers(game, part - 1, form, player, weight), part_weight)
         else:
             form, part_weight = borrowed(game.trunk), borrowed(weight.trunk)
@@ -193,7 +193,7 @@ def unpack_parts(game: ChunkedForm, numbers: Numbers, floats: np.ndarray) -> Non
         floats[s] = numbers.trunk[s]
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
-        for player in range(2):
+        for player in range(form.player_sequences.shape[0] - 1):
             packing.unpack(
                 own_numbers(game, c, form, player, numbers), floats[game.sequence_offset[c] :]
             )
@@ -208,7 +208,7 @@ def pack_parts(game: ChunkedForm, floats: np.ndarray, numbers: Numbers) -> None:
         numbers.trunk[s] = floats[s]
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
-        for player in range(2):
+        for player in range(form.player_sequences.shape[0] - 1):
             packing.pack(
                 floats[game.sequence_offset[c] :], own_numbers(game, c, form, player, numbers)
             )

@@ -2,7 +2,7 @@
 
 A row is :data:`tensorcfr.model.chunked_form.ROW` numbers.  Its largest number is stored to 24 bits,
 by means of the scale; the error of all others is at most 2^-16 of it.  A row in which one player's
-numbers end and the next player's begin has a scale for each player.  So a player's numbers do not
+numbers end and the next player's begin has a scale for each of them.  So a player's numbers do not
 depend on when another player's are packed.
 
 The functions that process rows are generated as vector instructions.  A row stays in registers from
@@ -19,15 +19,13 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 
 from .._util.jit import borrowed, by_types, if_given, inlined, is_none, lends, overload_piece
-from ..model.chunked_form import ROW
+from ..model.chunked_form import ROW, SCALES
 from ..payoff.vectors import FLOAT, INDEX, INT, Code, in_place_of
 
 LARGEST = 32767.0
 """Largest whole number that is stored."""
 LEAST = 2.0**-100
 """Bound below which rows are stored as zeros: it is compared with the largest number of the row."""
-PLAYERS = 2
-"""Number of scales per row: games in chunks have two players."""
 ROUNDS = 1.5 * 2.0**23
 """Constant that rounds: a float32 of at most 2^22 added to it is rounded to the nearest whole
 number, which the lowest bits of the sum hold."""
@@ -39,7 +37,7 @@ class StoredRange(NamedTuple):
     numbers: np.ndarray
     """Numbers of the chunk: int16 with a scale, float without."""
     scale: np.ndarray | None
-    """float32 (rows, players): scales of the chunk; None for floats."""
+    """float32 (rows, SCALES): scales of the chunk; None for floats."""
     player: int
     begin: int
     """Index of the player's first number."""
@@ -108,7 +106,7 @@ def _add_floats(reach: np.ndarray, averaging_weight: float, stored: StoredRange)
 
 def _unpack(stored: StoredRange, floats: np.ndarray) -> None:
     first, last = stored.begin, stored.end
-    scale = stored.scale[first // ROW : -(-last // ROW), stored.player]  # type: ignore[index]
+    scale = stored.scale[first // ROW : -(-last // ROW), stored.player % SCALES]  # type: ignore[index]
     factor = scale.repeat(ROW)[first % ROW :][: last - first]
     floats[first:last] = stored.numbers[first:last].astype(np.float32) * factor
 
@@ -120,7 +118,7 @@ def _pack(floats: np.ndarray, stored: StoredRange) -> None:
     inside = slice(first % ROW, first % ROW + last - first)
     table[inside] = floats[first:last]
     most = abs(table).reshape(-1, ROW).max(axis=1)
-    stored.scale[rows, stored.player] = most / np.float32(LARGEST)  # type: ignore[index]
+    stored.scale[rows, stored.player % SCALES] = most / np.float32(LARGEST)  # type: ignore[index]
     factor = np.zeros_like(most)
     np.divide(np.float32(LARGEST), most, out=factor, where=most > np.float32(LEAST))
     # Products are exact in float64, so each number is rounded only once.
@@ -156,7 +154,9 @@ class _Row(Code):
         after = builder.add(end, builder.sub(size, unit))
         with self.counting(builder.udiv(begin, size), builder.udiv(after, size)) as row:
             first = builder.mul(row, size)
-            scale = builder.add(builder.mul(row, ir.Constant(INDEX, PLAYERS)), arguments.player)
+            scales = ir.Constant(INDEX, SCALES)
+            column = builder.urem(arguments.player, scales)
+            scale = builder.add(builder.mul(row, scales), column)
             scale_address = builder.gep(arguments.scale, [scale])
             vectors = range(0, ROW, self.width)
             begins = [builder.add(first, ir.Constant(INDEX, k)) for k in vectors]
@@ -261,7 +261,7 @@ def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) 
 
     Args:
         array: float or int16 (numbers,).
-        scale: float32 (rows, players) for 16 bits; otherwise None.
+        scale: float32 (rows, SCALES) for 16 bits; otherwise None.
         scratch: float32 (at least numbers,), used for 16 bits.
     """
     return borrowed(array if scale is None else scratch[: array.shape[0]])

@@ -13,7 +13,7 @@ class Numbers(NamedTuple):
     chunks: np.ndarray
     """float or int16 (numbers,): all numbers; those before the first chunk belong to the trunk."""
     scale: np.ndarray | None
-    """float32 (rows, players): scales of an array in 16 bits, or None; see
+    """float32 (rows, SCALES): scales of an array in 16 bits, or None; see
     :mod:`tensorcfr.kernels.packing`."""
     trunk: np.ndarray
     """float (trunk sequences,): numbers of the trunk; a view of ``chunks`` unless there is a scale.

@@ -18,7 +18,7 @@ from ..model.chunked_form import FORM_FIELDS, POOLS, ChunkShapes, Kinds
 from ..payoff import empty_arrays
 
 SIZES = {"players - 1": 1}
-"""Dimensions with a known size: a game in chunks has two players."""
+"""Dimensions with a known size: only games of two players have single entries in chunks."""
 
 
 def _array(field: int, dtype: type, dimensions: Sequence[int | str]) -> str:
@@ -29,13 +29,15 @@ def _array(field: int, dtype: type, dimensions: Sequence[int | str]) -> str:
             its last dimension.
         dtype: Dtype of the array.
         dimensions: Sizes of its dimensions.  A dimension given by name is computed from the length.
+            One or two of them have names; of two, one is the last dimension.
     """
     known = [SIZES.get(size, size) if isinstance(size, str) else size for size in dimensions]
     product = int(np.prod([size for size in known if isinstance(size, int)], initial=1))
     unknown = [axis for axis, size in enumerate(known) if isinstance(size, str)]
     # Two unknown dimensions need the length of the last one; a single one follows from the length.
     if len(unknown) == 2:
-        known = [f"place[{field}, 1] // place[{field}, 2]", f"place[{field}, 2]"]
+        known[unknown[0]] = f"place[{field}, 1] // (place[{field}, 2] * {product})"
+        known[-1] = f"place[{field}, 2]"
     elif unknown:
         known[unknown[0]] = f"place[{field}, 1] // {product}"
     sizes = "".join(f"{size}, " for size in known)

@@ -25,9 +25,9 @@ class BranchShare(NamedTuple):
     form: ChunkedForm
     """Form of these chunks only.  Its trunk has no infosets, and as sequences only the empty ones
     and those through which the chunks are entered."""
-    down: tuple[np.ndarray, np.ndarray]
+    down: tuple[np.ndarray, ...]
     """Sequences of the game's trunk that the trunk of ``form`` has, for each player int64."""
-    up: tuple[np.ndarray, np.ndarray]
+    up: tuple[np.ndarray, ...]
     """Entries of the branches, as the game numbers them, for each player int64."""
     first_entry: int
     """First of these entries."""
@@ -63,16 +63,17 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> BranchShare:
     offset = form.entry_offset[begin:end][is_top]
     first = int(offset[0, 0])
     down, up = [], []
-    for player in range(2):
+    players = range(form.n_players)
+    for player in players:
         ranges = zip(offset[:, player].tolist(), offset[:, player + 1].tolist(), strict=True)
         up.append(np.concatenate([np.arange(a, b) for a, b in ranges]))
         empty = form.trunk.player_sequences[player]
         top_chunks = (begin + np.flatnonzero(is_top)).tolist()
         sequences = [np.unique(form.entries(c, player)) for c in top_chunks]
         down.append(np.unique(np.concatenate([[empty], *sequences])))
-    needed, entries = np.concatenate(down), EntryBuilder()
+    needed, entries = np.concatenate(down), EntryBuilder(len(players))
     for c in range(begin, end):
-        rows, above = [form.runs(c, player) for player in range(2)], int(form.parent_part[c])
+        rows, above = [form.runs(c, player) for player in players], int(form.parent_part[c])
         # Renumber the sequences of the trunk; chunks below other chunks keep their sequences.
         if above == 0:
             rows = [
@@ -83,11 +84,11 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> BranchShare:
         entries.add(rows, max(above - begin, 0))
     entered = frozen_arrays(entries.finish())
     trunk = changed_arrays(form.trunk, lambda array: array[:0])._replace(
-        player_infosets=frozen_array(np.zeros(3, dtype=np.int64)),
-        player_sequences=frozen_array(np.cumsum([0, len(down[0]), len(down[1])])),
+        player_infosets=frozen_array(np.zeros(len(players) + 1, dtype=np.int64)),
+        player_sequences=frozen_array(np.cumsum([0, *map(len, down)])),
     )
     share_form = some_chunks(form, begin, end)._replace(trunk=trunk, **entered._asdict())
-    return BranchShare(begin, end, share_form, (down[0], down[1]), (up[0], up[1]), first)
+    return BranchShare(begin, end, share_form, tuple(down), tuple(up), first)
 
 
 def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:

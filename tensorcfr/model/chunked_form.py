@@ -2,10 +2,10 @@
 
 The public tree of a game is cut.  The part above the cut is the *trunk*, a sequence form whose
 leaves may lead into chunks.  The part below it is grouped into *chunks*: forests of subtrees.  A
-chunk is entered through its *entries*, the last sequences of both players in the trunk, and returns
-the values of its entries to them.  Chunks of equal structure have one *shape*: a sequence form,
-whose first sequences are the entries of player 0, and whose last sequences are the entries of
-player 1.
+chunk is entered through its *entries*, the last sequences of all players in the trunk, and returns
+the values of its entries to them.  Chunks of equal structure have one *shape*: a sequence form, in
+which the entries are the first sequences of their player, and those of the last player the last
+ones.
 
 The tree may be cut again below a cut.  Then a chunk is entered from another chunk in the same way
 as from the trunk.  A chunk that is entered from the trunk, and all chunks below it, are a *branch*.
@@ -34,6 +34,9 @@ ALIGNED = 16
 ROW = 64
 """Numbers that share a scale if a solver keeps them in 16 bits.  The sequences of a chunk begin at
 a multiple of it, so no row of numbers belongs to two chunks."""
+SCALES = 2
+"""Scales of a row: a row has numbers of at most two players, one with an even number and one with
+an odd number."""
 
 
 FORM_FIELDS = tuple(name for name in SequenceForm._fields if name != "operator")
@@ -54,7 +57,7 @@ def fields_of(kinds: Kinds) -> tuple[str, ...]:
 
 
 class ChunkShapes(NamedTuple):
-    """Sequence forms of two players, one after the other in three pools of numbers.
+    """Sequence forms, one after the other in three pools of numbers.
 
     Kernels unpack the form of a shape with :func:`tensorcfr.kernels.shapes.shape_form`.  A tuple of
     forms would not do: its type, and so every kernel, would differ for each number of shapes.
@@ -111,20 +114,26 @@ class ChunkShapes(NamedTuple):
     @property
     def sequences(self) -> np.ndarray:
         """int64 (shapes,): sequences of each shape, the entries included."""
-        return self._numbers("player_sequences", 2)
+        return self._numbers("player_sequences", -1)
 
     @property
     def spans(self) -> np.ndarray:
-        """int64 (shapes, 2): begin and end of the sequences that are neither entries nor gaps next
-        to the entries."""
-        # A shape without decisions has no such sequences: both bounds are where player 1 begins.
-        middle = self._numbers("player_sequences", 1)
+        """int64 (shapes, 2): begin and end of the sequences that have numbers in the arrays of a
+        solver.
+
+        Before them are the entries of player 0, and after them those of the last player.  Entries
+        of a player between them have unused numbers.
+        """
+        # A shape without decisions has no such sequences: both bounds are where the last player
+        # begins.
+        middle = self._numbers("player_sequences", -2)
         acts = self.place[:, FORM_FIELDS.index("bucket_sequence"), 1] > 0
         first = self._numbers("bucket_sequence", 0)
         last, actions, lanes = (
             self._numbers(f"bucket_{name}", -1) for name in ("sequence", "actions", "lanes")
         )
-        return np.where(acts, [first, last + actions * lanes], middle).T
+        # If only earlier players decide, the entries of players between them are last.
+        return np.where(acts, [first, np.maximum(last + actions * lanes, middle)], middle).T
 
     @property
     def structures(self) -> tuple[np.ndarray, np.ndarray]:
@@ -158,7 +167,7 @@ class ChunkShapes(NamedTuple):
     rows="runs",
 )
 class ChunkedForm(NamedTuple):
-    """Sequence form of a two-player game, split into a trunk and chunks.
+    """Sequence form of a game, split into a trunk and chunks.
 
     A chunk is entered from the part above it: the trunk, or another chunk.  Chunks with the same
     structure share one shape.  Solver arrays hold the numbers of the trunk first, then those of
@@ -180,11 +189,11 @@ class ChunkedForm(NamedTuple):
     parent_part: Annotated[np.ndarray, np.int64, "chunks"]
     """int64 (chunks,): part that each chunk is entered from, 0 for the trunk and ``c + 1`` for
     chunk ``c``.  The chunks below a chunk directly follow it."""
-    entry_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
+    entry_offset: Annotated[np.ndarray, np.int64, "chunks", "players + 1"]
     """int64 (chunks, players + 1): player ``i`` has the entries ``[c, i]`` to ``[c, i + 1] - 1`` of
     chunk ``c``.  They are numbered over all chunks, in the order of the shape's sequences, the
     entries from the trunk first."""
-    run_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
+    run_offset: Annotated[np.ndarray, np.int64, "chunks", "players + 1"]
     """int64 (chunks, players + 1): player ``i`` has the rows ``[c, i]`` to ``[c, i + 1] - 1`` of
     ``entry_runs`` in chunk ``c``."""
     entry_runs: Annotated[np.ndarray, np.uint32, "rows", 3]
@@ -318,9 +327,14 @@ class Entered(NamedTuple):
 
 
 class EntryBuilder:
-    """Builder of the entries of chunks."""
+    """Builder of the entries of chunks.
 
-    def __init__(self) -> None:
+    Args:
+        players: Number of players.
+    """
+
+    def __init__(self, players: int = 2) -> None:
+        self._players = players
         self._known: dict[bytes, int] = {}
         self._beyond = GrowingArray(np.uint32)
         self._rows = GrowingArray(np.uint32)
@@ -347,12 +361,13 @@ class EntryBuilder:
 
     def finish(self) -> Entered:
         """Return the arrays of all chunks that were added."""
-        rows, entries = np.array(self._counts, dtype=np.int64).reshape(-1, 2, 2).T
+        counts = np.array(self._counts, dtype=np.int64).reshape(-1, self._players, 2)
+        rows, entries = np.moveaxis(counts, 2, 0)
         parent_parts = np.array(self._above, dtype=np.int64)
         return Entered(
             parent_parts,
-            tiled(entries.T, parent_parts > 0),
-            tiled(rows.T),
+            tiled(entries, parent_parts > 0),
+            tiled(rows),
             self._rows.finish().reshape(-1, 3),
             self._beyond.finish(),
         )

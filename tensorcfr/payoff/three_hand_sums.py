@@ -141,8 +141,9 @@ def _add_three_hands(part, share):  # type: ignore[no-untyped-def]
     size = 4 if reaches.dtype == types.float32 else 8
 
     def add(part, share):  # type: ignore[no-untyped-def]
-        if not len(part.terminal_board):
-            return  # There is no scratch that could be cleared.
+        # A part without terminals has no scratch, and in a share of a cluster no hands.
+        if part.terminal_board.shape[0] == 0:
+            return
         _, player, number, of, reach, g, scratch, _ = share
         first = 1 if player == 0 else 0
         second = 1 if player == 2 else 2

@@ -75,9 +75,9 @@ class Passes:
         if not self._form.n_chunks:
             self._iterate_flat(first, count)
         elif count:
-            self.run(pass_schedule(self._record, first, count, played_floor))
+            self.run(pass_schedule(self._record, first, count, played_floor, self._form.n_players))
         else:
-            self.run(empty_schedule((1,), self._record))
+            self.run(empty_schedule((1,), self._record, self._form.n_players))
 
     @property
     def whole(self) -> Part:
@@ -219,40 +219,46 @@ def new_counters(passes: int) -> np.ndarray:
     return aligned((passes, BARRIER_COUNTERS), np.dtype(np.int64))
 
 
-def pass_schedule(record: Algorithm, first: int, count: int, played_floor: float) -> PassSchedule:
-    """Convert iterations to passes through a two-player game in chunks.
+def pass_schedule(
+    record: Algorithm, first: int, count: int, played_floor: float, players: int = 2
+) -> PassSchedule:
+    """Convert iterations to passes through a game in chunks.
 
-    With alternating updates, player 0's strategy of an iteration is computed in the preceding pass
-    of player 1, and enters the average there.  In the first of these iterations there is no such
-    pass, so that player 0's strategy gets a forward pass of its own.
+    With alternating updates, each pass updates one player, after the reaches of all others.  Player
+    0's strategy of an iteration is computed in the preceding pass of player 1, and enters the
+    average there.  In the first of these iterations there is no such pass, so that player 0's
+    strategy gets a forward pass of its own.  The strategies of all other players enter the average
+    in the pass of player 0.
 
     Args:
         record: The variant of CFR.
         first: The first iteration.
         count: Number of iterations.
         played_floor: Share of the strategies played in the first iteration that is uniform.
+        players: Number of players.
     """
     table, floors = record.schedule(first, count), record.floors(first, count)
     weights = record.weights(np.arange(count + 1, dtype=np.float64) + first)
     played = np.append(played_floor, floors[:-1])
     before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
-    per_iteration = 2 if record.alternating else 1
-    schedule = empty_schedule((count, per_iteration), record)
+    per_iteration = players if record.alternating else 1
+    schedule = empty_schedule((count, per_iteration), record, players)
     schedule.row[:] = table[:, None]
     schedule.floor[:] = floors[:, None]
     schedule.played_floor[:] = np.reshape(before, (-1, 1, 1))
     if record.alternating:
         # Indices are iteration, pass, player: pass 0 updates player 0, pass 1 updates player 1.
-        # The last pass computes player 0's strategy of the iteration after these.  It enters the
-        # average in the next call.
-        schedule.computes_reach[0, 0, 0] = schedule.computes_reach[
-            :, 0, 1
-        ] = schedule.computes_reach[:, 1, 0] = True
+        # The last pass computes strategies of the iteration after these.  They enter the average in
+        # the next call.
+        number = np.arange(players)
+        schedule.updates[:, number, number] = True
+        schedule.computes_reach[:] = ~schedule.updates
+        schedule.computes_reach[0, 0, 0] = True
         schedule.averaging_weight[0, 0, 0] = weights[0]
-        schedule.averaging_weight[:, 0, 1] = weights[:-1]
+        schedule.averaging_weight[:, 0, 1:] = weights[:-1, None]
         schedule.averaging_weight[:-1, 1, 0] = weights[1:-1]
-        schedule.played_floor[:, 1, 0] = after
-        schedule.updates[:, 0, 0] = schedule.updates[:, 1, 1] = True
+        updated, player = np.tril_indices(players, -1)
+        schedule.played_floor[:, updated, player] = np.reshape(after, (-1, 1))
     else:
         schedule.computes_reach[:] = schedule.updates[:] = True
         schedule.averaging_weight[:] = weights[:-1, None, None]
@@ -260,15 +266,15 @@ def pass_schedule(record: Algorithm, first: int, count: int, played_floor: float
     return PassSchedule(*(array.reshape(-1, *array.shape[2:]) for array in schedule))
 
 
-def empty_schedule(shape: tuple[int, ...], record: Algorithm) -> PassSchedule:
+def empty_schedule(shape: tuple[int, ...], record: Algorithm, players: int = 2) -> PassSchedule:
     """Create passes in which no player descends or is updated."""
-    pair = (*shape, 2)
+    by_player = (*shape, players)
     return PassSchedule(
         row=np.zeros((*shape, 1 + record.rule.n_parameters)),
-        computes_reach=np.zeros(pair, dtype=bool),
-        averaging_weight=np.zeros(pair),
-        played_floor=np.zeros(pair),
-        updates=np.zeros(pair, dtype=bool),
+        computes_reach=np.zeros(by_player, dtype=bool),
+        averaging_weight=np.zeros(by_player),
+        played_floor=np.zeros(by_player),
+        updates=np.zeros(by_player, dtype=bool),
         floor=np.zeros(shape),
     )
 

@@ -16,7 +16,7 @@ from ..kernels import evaluation
 from ..kernels.local_rule import LocalRule
 from ..kernels.pass_arrays import Numbers, plain_numbers
 from ..model.arrays import frozen_arrays
-from ..model.chunked_form import ROW, ChunkedForm, ChunkLocks
+from ..model.chunked_form import ROW, SCALES, ChunkedForm, ChunkLocks
 from ..model.layout import Layout
 from ..model.solvable_game import SolvableGame
 from .problem import Problem
@@ -58,7 +58,7 @@ class State(NamedTuple):
     floor: np.ndarray
     """float64 (1,): share of the next strategies that is uniform."""
     scale: np.ndarray
-    """float32 (2, rows, players): in 16 bits, the scales of ``regret`` and ``cumulative``; see
+    """float32 (2, rows, SCALES): in 16 bits, the scales of ``regret`` and ``cumulative``; see
     :mod:`tensorcfr.kernels.packing`.  Otherwise it has no rows."""
     trunk: np.ndarray
     """float32 (2, trunk sequences): in 16 bits, ``regret`` and ``cumulative`` of the trunk, which
@@ -127,7 +127,7 @@ def shapes_of(
         "reach": ((numbers if is_flat else 0,), dtype),
         "memory": ((len(rule.memory), numbers), dtype),
         "floor": ((1,), np.dtype(np.float64)),
-        "scale": ((2, numbers // ROW if packed else 0, form.n_players), single),
+        "scale": ((2, numbers // ROW if packed else 0, SCALES), single),
         "trunk": ((2, form.trunk.n_sequences if packed else 0), single),
     }
 

@@ -9,12 +9,13 @@ the opponents make the terms larger.
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels import evaluation
+from ..kernels.chunk_passes import first_entry
 from ..kernels.shapes import shape_form
 from ..model.arrays import SequenceForm, frozen_arrays
 from ..model.chunked_form import ChunkedForm, most_buckets
@@ -86,9 +87,9 @@ def game_bounds(form: ChunkedForm) -> ValueBounds:
 
 def _put_entries(form: ChunkedForm, c: int, bound: np.ndarray, entry: np.ndarray) -> None:
     """Copy the bounds of a chunk's entries to ``entry``, from the bounds of all its sequences."""
-    begin, middle, end = form.entry_offset[c].tolist()
-    entry[begin:middle] = bound[: middle - begin]
-    entry[middle:end] = bound[len(bound) - (end - middle) :]
+    for player, (begin, end) in enumerate(pairwise(form.entry_offset[c].tolist())):
+        first = first_entry(form, c, player)
+        entry[begin:end] = bound[first : first + end - begin]
 
 
 def _bounds_above(

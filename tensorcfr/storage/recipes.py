@@ -151,10 +151,14 @@ def _compile_built_in(recipe: dict[str, Any], memory: MemoryBudget) -> CompiledG
         raise ValueError(f"{source} has no private hands: it cannot have been cut")
     if recipe["cut"] is False:
         raise ValueError(f"array {KEY!r} is of a game that is not cut")
+    cut = recipe["cut"]
+    if cut is True and isinstance(rules, CardGame) and rules.n_players > 2:
+        # Up to version 0.18.0, games of three players had no chunks, and their files stored True.
+        cut = len(count_betting(rules, name, is_compiled=True).deals) + 1
     compilation = Compilation(
         name,
         memory,
-        cut=recipe["cut"],
+        cut=cut,
         symmetry=recipe["symmetry"],
         source=source,
         limit=recipe["limit"],

@@ -3,7 +3,10 @@ cards as histories.  Shares no code with the library but the rules."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from support.reference import (
@@ -16,7 +19,7 @@ from support.reference import (
     TerminalNode,
     Tree,
 )
-from tensorcfr import CardGame, Chance, Deal, Decision, Fold, Game, Showdown, Terminal
+from tensorcfr import CardGame, Chance, Deal, Decision, Fold, Game, Showdown, SidePots, Terminal
 
 
 class AtInfoset(NamedTuple):
@@ -158,7 +161,7 @@ class LockedCFR(ReferenceCFR):
 
 
 class DealtCards(Game):
-    """A game of cards as histories: two hands are dealt, player 0's first; then the cards of the
+    """A game of cards as histories: the hands are dealt, player 0's first; then the cards of the
     board, each with equal probability among those that nobody holds.
 
     A state is (numbers of the hands, state of the betting, cards dealt to the board, label of what
@@ -166,46 +169,60 @@ class DealtCards(Game):
     """
 
     def __init__(self, rules: CardGame) -> None:
-        self.rules = rules
+        self.rules, self.n_players = rules, rules.n_players
         self.cards = [[tuple(map(int, hand)) for hand in own] for own in rules.hands]
-        self.weight = [
-            [
-                float(rules.weights[0][a] * rules.weights[1][b]) * set(one).isdisjoint(other)
-                for b, other in enumerate(self.cards[1])
-            ]
-            for a, one in enumerate(self.cards[0])
-        ]
+        self.deals = {
+            deal: math.prod(float(of[h]) for of, h in zip(rules.weights, deal, strict=True))
+            for deal in product(*(range(len(own)) for own in self.cards))
+            if self._differ([c for own, h in zip(self.cards, deal, strict=True) for c in own[h]])
+        }
+
+    @staticmethod
+    def _differ(cards: list[int]) -> bool:
+        return len(set(cards)) == len(cards)
 
     def root(self) -> Any:
         return (), self.rules.root(), (), ""
 
     def node(self, state: Any) -> Decision | Chance | Terminal:
         hands, betting, dealt, done = state
-        if len(hands) < 2:
-            weights = self.weight[hands[0]] if hands else [sum(row) for row in self.weight]
-            return Chance({h: w / sum(weights) for h, w in enumerate(weights) if w > 0})
+        if (dealt_hands := len(hands)) < len(self.cards):
+            weights: Counter[int] = Counter()
+            for deal, weight in self.deals.items():
+                if deal[:dealt_hands] == hands:
+                    weights[deal[dealt_hands]] += weight  # type: ignore[assignment]
+            return Chance({h: w / weights.total() for h, w in sorted(weights.items())})
         node = self.rules.node(betting)
         if isinstance(node, Decision):
             label = self.rules.hand_label(node.player, hands[node.player]) + done
             return node._replace(infoset=label)
         if isinstance(node, Deal):
-            held = {card for p in range(2) for card in self.cards[p][hands[p]]}
+            held = {card for own, h in zip(self.cards, hands, strict=True) for card in own[h]}
             out = held.union(self.rules.board, self.rules.dead, dealt)
             left = [card for card in range(len(self.rules.cards)) if card not in out]
             return Chance(dict.fromkeys(left, 1 / len(left)))
         if isinstance(node, Fold):
             return Terminal(node.utilities)
-        assert isinstance(node, Showdown)
         board = (*self.rules.board, *dealt)
-        first, second = (
-            int(self.rules.strength(board, self.rules.hands[p][hands[p] : hands[p] + 1])[0])
-            for p in range(2)
-        )
+        ranks = [
+            int(self.rules.strength(board, own[h : h + 1])[0])
+            for own, h in zip(self.rules.hands, hands, strict=True)
+        ]
+        if isinstance(node, SidePots):
+            paid = [-amount for amount in node.paid]
+            for amount, competing in node.pots:
+                best = max(ranks[p] for p in competing)
+                winners = [p for p in competing if ranks[p] == best]
+                for p in winners:
+                    paid[p] += amount / len(winners)
+            return Terminal(tuple(paid))
+        assert isinstance(node, Showdown)
+        first, second = ranks
         return Terminal(node[0] if first > second else node[2] if first < second else node[1])
 
     def next(self, state: Any, action: Any) -> Any:
         hands, betting, dealt, done = state
-        if len(hands) < 2:
+        if len(hands) < len(self.cards):
             return (*hands, action), betting, dealt, done
         if isinstance(self.rules.node(betting), Deal):
             after = self.rules.next(betting, None)

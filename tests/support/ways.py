@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from support.card_games import RandomCards
+from support.card_games import RandomCards, ThreeRandom
 from support.equality import as_game, perturbed
 from support.fake_cluster import FakeClient
 from support.paths import DATA
@@ -36,6 +36,7 @@ from tensorcfr import (
     Chance,
     Decision,
     Game,
+    GameError,
     Solution,
     Terminal,
     compile_game,
@@ -145,6 +146,7 @@ GAMES: dict[str, Corpus] = {
     "two deals": Corpus(
         lambda: RandomCards(58, cards=6, width=1, rounds=2, public=1, zero_sum=True), "cards"
     ),
+    "three hands": Corpus(lambda: ThreeRandom(59, cards=6, width=1, rounds=1, public=0), "cards"),
 }
 
 # ------------------------------------------------------------------------------ the ways to solve
@@ -853,7 +855,7 @@ def expected(name: str, way_name: str, look: str) -> Refused | Hole | Weak | Non
         return Refused(ValueError, "the checker lacks the rules of this game")
     if look == "certificate" and way.cut and kind == "hands":
         return Refused(ValueError, "in chunks, and a certificate .* needs a flat game")
-    if look in ("resolve", "play") and kind == "histories":
+    if look in ("resolve", "play") and (kind == "histories" or players > 2):
         words = "games of two players" if players > 2 else "not a game of private hands"
         return Refused(ValueError, words)
     if way.kind == "samples" and look == "policy by label":
@@ -866,6 +868,8 @@ def expected(name: str, way_name: str, look: str) -> Refused | Hole | Weak | Non
 def refused_solve(name: str, way_name: str) -> Refused | None:
     """Why the game cannot be solved in the way, if it cannot."""
     way, kind = SOLVE[way_name], GAMES[name].kind
+    if kind == "cards" and way.uncompiled and tree_of(name).n_players > 2:
+        return Refused(GameError, "has 3 players, so it must be compiled")
     whole = way.cut is False or name == "river"
     if whole and not way.uncompiled and way.kind == "passes":
         remedy = "; compile it with cut=True" if way.cut is False else ", and .* has nothing to cut"
@@ -880,7 +884,7 @@ def refused_solve(name: str, way_name: str) -> Refused | None:
         return Refused(
             ValueError, "only games of two can be cut|cannot cut .*: cut= needs private hands"
         )
-    if way.kind == "subgames" and kind == "histories":
+    if way.kind == "subgames" and (kind == "histories" or tree_of(name).n_players > 2):
         return Refused(ValueError, "zero-sum|of two players|not a game of private hands")
     return None
 
@@ -919,6 +923,7 @@ FAST_WAYS: dict[str, Collection[str]] = {
     "turn": ("as compiled",),
     "random cards": ("as compiled", "cut, in files", "cut, cluster", "cut, resumed"),
     "two deals": ("cut at 1", "cut, cluster"),
+    "three hands": ("as compiled", "cut, cluster"),
 }
 """Of other games those that are fast."""
 DEAR: dict[str, Collection[str]] = {

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._util.growing import GrowingArray
+from ...errors import GameError
 from ...invariants import check_chunks, check_form
 from ...model.arrays import named_arrays
 from ...model.card_structure import DEAL, DECISION, FOLD, BettingTree, RoundBoards, Symmetry
@@ -30,7 +31,7 @@ from ...model.chunked_form import (
 from ...model.chunked_game import ChunkedGame, Counts
 from ...model.compiled_game import Recipe
 from ...model.flat_game import FlatGame
-from ...payoff import PayoffEntries
+from ...payoff import KIND_OF_CLASS, PayoffEntries
 from ...rules import CardGame
 from ..compilation import Compilation
 from ..sizes.counted import (
@@ -44,7 +45,7 @@ from .card_public_nodes import CardNodes
 from .card_sums import Dealing, check, deal_boards, unfold
 from .card_symmetry import symmetry_of
 from .form import CardForm, Last, SomeBoards, Wait, last_acts
-from .payoffs import Payoffs
+from .payoffs import PayoffBuilder, Payoffs
 from .three_hand_payoffs import ThreeHandPayoffs
 from .triple_payoffs import triple_payoffs
 
@@ -74,8 +75,8 @@ def lay_out(
     if compilation.bucketed is not None:
         symmetry = compilation.bucketed(boards, symmetry)
     limit = sequences_of_chunk(rules) if compilation.limit is None else compilation.limit
-    # Files of games that are cut once store True.
-    where = True if rules.n_players > 2 or cut == len(deals) else cut
+    # Files of games that are cut once store True, except those of three players.
+    where = True if cut == len(deals) and (rules.n_players == 2 or not deals) else cut
     recipe = Recipe(compilation.source, where, limit, symmetry=symmetric)
     counts = count_cards(rules, counted.table, deals)
     compiler = _Compiler(rules, name, betting, boards, symmetry, counts, lay_out_flat, recipe, cut)
@@ -100,6 +101,7 @@ class _Compiler:
 
     def __post_init__(self) -> None:
         self.hands = tuple(map(len, self.rules.hands))
+        self.players = range(len(self.hands))
         self.last = last_acts(self.betting)
         self.streets = range(max(self.first, 1), self.betting.rounds + 1)
         """Rounds that are in chunks."""
@@ -113,19 +115,24 @@ class _Compiler:
             [np.arange(len(of_round.board)) for of_round in symmetry.rounds],
             [of_round.parent for of_round in symmetry.rounds],
         )
-        if self.rules.n_players > 2:
-            return self._whole(ThreeHandPayoffs(*arguments), everywhere)
-        self.payoffs = Payoffs(*arguments, is_whole=self.streets.start > betting.rounds > 0)
+        self.payoffs: PayoffBuilder = (
+            ThreeHandPayoffs(*arguments)
+            if len(self.hands) > 2
+            else Payoffs(*arguments, is_whole=self.streets.start > betting.rounds > 0)
+        )
         groups = {r: self._groups(r) for r in self.streets}
         before = self.streets.start
         in_trunk = betting.round < before
-        walks = [list(self.payoffs.hand_lists(r)) for r in range(before)]
-        trunk = self._trunk(in_trunk, everywhere)
-        trunk_form = trunk.form(self.payoffs.of(trunk, in_trunk, walks))
+        on_boards = [list(self.payoffs.on_boards(r)) for r in range(before)]
+        deals = [1 + int(begin[0][-1]) for begin in everywhere.begin]
+        entry: list[Mapping[Last, int]] = [{None: 1} for _ in deals]
+        trunk = self._form(in_trunk, everywhere, entry, deals, rooted=True)
+        trunk_form = trunk.form(self.payoffs.of(trunk, in_trunk, on_boards))
         if self.payoffs.by_pairs:
             pairs = self.payoffs.entries(trunk)
             trunk_form = trunk_form._replace(operator=(pairs, *trunk_form.operator))
-        place, stride = self._no_positions()
+        shape = len(symmetry.played), betting.n_nodes
+        place, stride = np.full((*shape, 2), -1, np.int64), np.zeros(shape, np.int64)
         self._record_positions(trunk, -1, place, stride)
         forms: dict[tuple[int, int], list[CardForm]] = {}
         for r in self.streets:
@@ -140,43 +147,27 @@ class _Compiler:
         if self.payoffs.by_pairs:
             shapes = shapes.with_empty_parts((PayoffEntries,))
         below = self._entries(trunk, forms, groups, numbers)
-        # Each chunk is a shape of its own, because its ``walk`` arrays belong to its board.
+        # Each chunk is a shape of its own, because the order of the hands belongs to its board.
         chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), below)
-        if self.payoffs.by_pairs and not betting.rounds:
-            # All payoffs are single entries, so kernels can treat the game as an ordinary flat
-            # form.
-            chunks = as_trunk(trunk_form._replace(operator=trunk_form.operator[:1]))
+        is_plain = self.payoffs.by_pairs and not betting.rounds
+        if is_plain:
+            # All payoffs are single entries.
+            trunk_form = trunk_form._replace(operator=trunk_form.operator[:1])
+        elif len(self.hands) > 2:
+            is_plain = not self.streets
+            runouts = triple_payoffs(
+                self.rules, self.name, trunk, betting, self.last, symmetry, self.payoffs.dealing
+            )
+            if runouts and self.streets:
+                raise GameError(f"{self.name} has three players, so a Runout needs a last round")
+            trunk_form = trunk_form._replace(operator=trunk_form.operator + runouts)
+        if is_plain:
+            # Kernels can treat the game as an ordinary flat form.
+            chunks = as_trunk(trunk_form)
             check_form(chunks.trunk)
         else:
             check_chunks(chunks)
         return self._game(chunks, everywhere, self.payoffs.dealing, place, stride, numbers)
-
-    def _whole(self, payoffs: ThreeHandPayoffs, everywhere: SomeBoards) -> ChunkedGame:
-        """Compile a game without chunks."""
-        trunk = self._trunk(np.ones(self.betting.n_nodes, dtype=bool), everywhere)
-        form, betting = trunk.form(payoffs.of(trunk)), self.betting
-        form = form._replace(
-            operator=form.operator
-            + triple_payoffs(
-                self.rules, self.name, trunk, betting, self.last, self.symmetry, payoffs.dealing
-            )
-        )
-        chunks = as_trunk(form)
-        check_form(chunks.trunk)
-        place, stride = self._no_positions()
-        self._record_positions(trunk, -1, place, stride)
-        return self._game(chunks, everywhere, payoffs.dealing, place, stride, {})
-
-    def _trunk(self, inside: np.ndarray, everywhere: SomeBoards) -> CardForm:
-        """Lay out the part of the betting that begins with the deal of the hands."""
-        deals = [1 + int(begin[0][-1]) for begin in everywhere.begin]
-        entry: list[Mapping[Last, int]] = [{None: 1} for _ in deals]
-        return self._form(inside, everywhere, entry, deals, rooted=True)
-
-    def _no_positions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return arrays for :meth:`_record_positions` in which no decision has a position."""
-        shape = len(self.symmetry.played), self.betting.n_nodes
-        return np.full((*shape, 2), -1, dtype=np.int64), np.zeros(shape, dtype=np.int64)
 
     def _game(
         self,
@@ -231,18 +222,18 @@ class _Compiler:
             self.symmetry, [np.array([board]) for board in chain[::-1]], [zero] * len(chain)
         )
         entered = self._entered(group)
-        count = [int(where.n_classes(p, r)[0]) for p in range(2)]
+        count = [int(where.n_classes(p, r)[0]) for p in self.players]
         return self._form(
             self._inside(r, group),
             where,
-            [{act: k * count[p] for k, act in enumerate(entered[p])} for p in range(2)],
-            [len(entered[p]) * count[p] for p in range(2)],
+            [{act: k * count[p] for k, act in enumerate(entered[p])} for p in self.players],
+            [len(entered[p]) * count[p] for p in self.players],
             rooted=False,
         )
 
     def _entered(self, group: list[int]) -> list[list[Last]]:
         """Return the last actions through which a group of lines is entered, for each player."""
-        return [list(dict.fromkeys(self.last[p][n] for n in group)) for p in range(2)]
+        return [list(dict.fromkeys(self.last[p][n] for n in group)) for p in self.players]
 
     def _form(
         self,
@@ -339,7 +330,7 @@ class _Compiler:
     ) -> ChunkShapes:
         """Build the shapes of all chunks.
 
-        Each chunk has its own ``walk`` arrays, and the amounts for its number of solved boards.
+        Each chunk has the arrays of its board, and the amounts for its number of solved boards.
         All other arrays are stored in the pools once for all boards with equal classes of hands.
         """
         pools, fields = Pools(), fields_of((self.payoffs.kind,))
@@ -361,26 +352,22 @@ class _Compiler:
             amount[r, kind] = [pays.amount for pays in payoffs]
         chunks = sum(of_round.size for of_round in numbers.values())
         place = np.zeros((chunks, len(fields), 3), dtype=np.int64)
-        walk, begins, pays, weight = (
-            fields.index(f"cards/{name}") for name in ("hand_list", "board", "amount", "weight")
-        )
+        name = KIND_OF_CLASS[self.payoffs.kind].name
+        pays = fields.index(f"{name}/amount")
         for r in self.streets:
             boards, solved_for = self.symmetry.rounds[r], self.payoffs.solved_for[r]
-            for board, hand_lists in enumerate(self.payoffs.hand_lists(r)):
-                packed_lists = pools.put(np.concatenate(hand_lists))
-                # The one board of a chunk: player 0's part of ``walk`` begins at 0, player 1's
-                # after it.
-                begin = pools.put(np.array([[0, len(hand_lists[0]), 0]]))
+            for board, on_board in enumerate(self.payoffs.on_boards(r)):
+                board_arrays = self.payoffs.board_arrays(r, board, on_board)
+                of_board = {
+                    fields.index(f"{name}/{array}"): pools.put(numbers_on_board)
+                    for array, numbers_on_board in board_arrays.items()
+                }
                 kind, multiplicity = int(boards.played[board]), float(solved_for[board])
-                if self.rules.weights_vary:
-                    dealt = self.payoffs.cards(r, board)
-                    weights = pools.put(self.payoffs.weight(int(boards.classes[board]), dealt))
                 for number, base in enumerate(bases[r, kind]):
                     chunk_place = place[numbers[r][board, number]]
                     chunk_place[:] = base
-                    chunk_place[walk], chunk_place[begins] = packed_lists, begin
-                    if self.rules.weights_vary:
-                        chunk_place[weight] = weights
+                    for field, placed in of_board.items():
+                        chunk_place[field] = placed
                     if multiplicity != 1.0:
                         key = r, kind, number, multiplicity
                         if key not in amounts:
@@ -402,7 +389,7 @@ class _Compiler:
         parent_part = np.zeros(chunks, dtype=np.int64)
         # Count the entries and rows of each chunk first: they set the offsets at which the second
         # loop writes the rows.
-        entries, lines_in = np.zeros((2, chunks, 2), dtype=np.int64)
+        entries, lines_in = np.zeros((2, chunks, len(self.players)), dtype=np.int64)
         for r in self.streets:
             for number, group in enumerate(groups[r]):
                 for p, lines in enumerate(self._entered(group)):

@@ -211,10 +211,9 @@ class CardForm:
             self.level[node] = self._level_after(last[player][node])
             by_bucket[player, self.level[node], int(betting.children[node])].append(node)
         self.buckets = []
-        # Entry sequences come first for player 0.  In a chunk, they come last for player 1, so that
-        # the sequences of the chunk itself are contiguous.
-        first = 0 if rooted else whole_rows(entries[0])
-        used = list(entries) if rooted else [first, 0]
+        # Entry sequences come first.  In a chunk, those of the last player come last, so that only
+        # the entries of a second of three players lie between sequences of the chunk itself.
+        used = list(entries) if rooted else [*map(whole_rows, entries[:-1]), 0]
         for player, depth, actions in sorted(by_bucket):
             members = by_bucket[player, depth, actions]
             classes = (
@@ -233,8 +232,8 @@ class CardForm:
         self.entered = self.ends[:-1]
         """First entry sequence of each player."""
         if not rooted:
-            self.entered[1] = whole_rows(self.ends[2])
-            self.ends[2] = self.entered[1] + entries[1]
+            self.entered[-1] = whole_rows(self.ends[-1])
+            self.ends[-1] = self.entered[-1] + entries[-1]
 
     def _level_after(self, last: Last) -> int:
         return 0 if last is None or last.node not in self.level else self.level[last.node] + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,8 +43,8 @@ class _Terminal:
     """Sequence of each player that the terminal ends, on the first board."""
 
 
-class PayoffBuilder:
-    """Builder for the payoffs of a card game.
+class PayoffBuilder(ABC):
+    """Builder for the payoffs of the forms of a card game.
 
     Args:
         rules: The rules.
@@ -52,6 +53,11 @@ class PayoffBuilder:
         symmetry: The solved boards, and the classes of hands on them.
         last: Each player's last action before every node.
     """
+
+    kind: type[Any]
+    """Class of the payoffs."""
+    by_pairs = False
+    """True if the payoffs before the first deal are computed for each pair of hands."""
 
     def __init__(
         self,
@@ -73,6 +79,44 @@ class PayoffBuilder:
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
         self.shows = [r in shows for r in range(betting.rounds + 1)]
         """Rounds in which hands are compared, as a bool for each round."""
+
+    @abstractmethod
+    def of(
+        self, form: CardForm, inside: np.ndarray, on_boards: list[list[list[np.ndarray]]]
+    ) -> Any:
+        """Build the payoffs of a form.
+
+        Args:
+            form: The form.
+            inside: bool (nodes,): whether each node belongs to the form.
+            on_boards: For each round of the form, the results of :meth:`on_boards`; empty for a
+                form on one board, whose arrays are added later.
+        """
+
+    @abstractmethod
+    def on_boards(self, r: int) -> Iterator[list[np.ndarray]]:
+        """Yield the order of all hands by strength on every solved board of a round."""
+
+    @abstractmethod
+    def board_arrays(self, r: int, board: int, on_board: list[np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the arrays of :attr:`kind` that belong to one board, by name.
+
+        Args:
+            r: The round.
+            board: The solved board.
+            on_board: Its item of :meth:`on_boards`.
+        """
+
+    def entries(self, form: CardForm) -> PayoffEntries:
+        """Build the payoffs of a form before the first deal, as entries for pairs of classes of
+        hands; only if :attr:`by_pairs`."""
+        raise NotImplementedError
+
+    def cards(self, r: int, board: int) -> tuple[int, ...]:
+        """Return all cards on a solved board of a round, including the cards that lie there from
+        the start."""
+        dealt = self.boards[r].cards[self.symmetry.rounds[r].board[board]]
+        return (*self.rules.board, *dealt.tolist())
 
 
 class Payoffs(PayoffBuilder):
@@ -99,29 +143,21 @@ class Payoffs(PayoffBuilder):
         """Number of each card in hand lists, int64 (cards,), and how many numbers there are."""
         self.kind = PayoffSubsets if rules.hands[0].shape[1] >= WIDE_FROM else PayoffCards
 
-    def of(
-        self, form: CardForm, inside: np.ndarray, hand_lists: list[list[list[np.ndarray]]]
+    def of(  # noqa: D102
+        self, form: CardForm, inside: np.ndarray, on_boards: list[list[list[np.ndarray]]]
     ) -> PayoffCards:
-        """Build the payoffs of a form.
-
-        Args:
-            form: The form.
-            inside: bool (nodes,): whether each node belongs to the form.
-            hand_lists: For each round of the form, the hand lists of all boards; empty for a form
-                on one board, whose arrays are added later.
-        """
         where = form.where
         group, sequence, amount = [], [], []
-        first_board = np.cumsum([0, *(len(lists) for lists in hand_lists)])
-        for r in range(len(hand_lists) or self.betting.rounds + 1):
+        first_board = np.cumsum([0, *(len(lists) for lists in on_boards)])
+        for r in range(len(on_boards) or self.betting.rounds + 1):
             ends = np.flatnonzero(
                 inside & (self.betting.kind >= FOLD) & (self.betting.round == r)
             ).tolist()
             if self.by_pairs and r == 0:
                 continue
             share = self.dealing.share(r)
-            count = self.solved_for[r][where.boards[r]].tolist() if hand_lists else [1]
-            before = first_board[r] if hand_lists else 0
+            count = self.solved_for[r][where.boards[r]].tolist() if on_boards else [1]
+            before = first_board[r] if on_boards else 0
             for terminals in self._group_terminals(form, ends):
                 nodes = [terminal.node for terminal in terminals]
                 # Lanes without a terminal repeat the first terminal.
@@ -142,19 +178,18 @@ class Payoffs(PayoffBuilder):
         order = sorted(range(len(group)), key=lambda k: group[k][1])
         board_rows, walk = [], []
         used, varies = 0, self.rules.weights_vary
-        on_boards = list[tuple[int, tuple[int, ...]]]()
-        for r, of_round in enumerate(hand_lists):
+        kinds = list[tuple[int, tuple[int, ...]]]()
+        for r, of_round in enumerate(on_boards):
             for b, (pair, kind) in enumerate(zip(of_round, where.classes[r].tolist(), strict=True)):
-                board_rows.append((used, used + len(pair[0]), len(on_boards) if varies else kind))
+                board_rows.append((used, used + len(pair[0]), len(kinds) if varies else kind))
                 used += len(pair[0]) + len(pair[1])
                 walk += pair
-                on_boards.append((kind, self.cards(r, int(where.boards[r][b]))))
-        if not hand_lists:
-            on_boards = [(int(where.classes[-1][0]), self.rules.board)]
+                kinds.append((kind, self.cards(r, int(where.boards[r][b]))))
+        if not on_boards:
+            kinds = [(int(where.classes[-1][0]), self.rules.board)]
         elif not varies:
-            kinds = range(len(self.symmetry.classes))
-            on_boards = [(kind, self.rules.board) for kind in kinds]
-        classes, weights, same = self._classes(on_boards)
+            kinds = [(kind, self.rules.board) for kind in range(len(self.symmetry.classes))]
+        classes, weights, same = self._classes(kinds)
         return self.kind(
             sizes=np.array([*np.diff(classes, axis=1).max(axis=0), self.n_cards]),
             lanes=classes,
@@ -167,9 +202,7 @@ class Payoffs(PayoffBuilder):
             amount=_stack_items([amount[k] for k in order], np.float64, 3, LANES),
         )
 
-    def entries(self, form: CardForm) -> PayoffEntries:
-        """Build the payoffs of a form before the first deal, as entries for pairs of classes of
-        hands."""
+    def entries(self, form: CardForm) -> PayoffEntries:  # noqa: D102
         ends = np.flatnonzero((self.betting.kind >= FOLD) & (self.betting.round == 0)).tolist()
         class_pair = self.symmetry.classes[0]
         counts = [hand_classes.n_classes for hand_classes in class_pair]
@@ -217,12 +250,6 @@ class Payoffs(PayoffBuilder):
             column=np.concatenate(columns).astype(np.uint32)[None],
             value=np.concatenate(values),
         )
-
-    def cards(self, r: int, board: int) -> tuple[int, ...]:
-        """Return all cards on a solved board of a round, including the cards that lie there from
-        the start."""
-        dealt = self.boards[r].cards[self.symmetry.rounds[r].board[board]]
-        return (*self.rules.board, *dealt.tolist())
 
     def weight(self, kind: int, board: tuple[int, ...]) -> np.ndarray:
         """Return :attr:`PayoffCards.weight` for the classes of one kind on a board, float64 (2,
@@ -296,7 +323,20 @@ class Payoffs(PayoffBuilder):
             groups.append(_take_compatible(remaining, remaining))
         return groups
 
-    def hand_lists(self, r: int) -> Iterator[list[np.ndarray]]:
+    def board_arrays(  # noqa: D102
+        self, r: int, board: int, on_board: list[np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        # Player 0's part of the hand list begins at 0, player 1's after it.
+        arrays = {
+            "hand_list": np.concatenate(on_board),
+            "board": np.array([[0, len(on_board[0]), 0]]),
+        }
+        if self.rules.weights_vary:
+            kind = int(self.symmetry.rounds[r].classes[board])
+            arrays["weight"] = self.weight(kind, self.cards(r, board))
+        return arrays
+
+    def on_boards(self, r: int) -> Iterator[list[np.ndarray]]:
         """Yield the hand lists of both players for every solved board of a round."""
         boards = self.symmetry.rounds[r]
         at_once = max(1, AT_ONCE // sum(map(len, self.rules.hands)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...kernels.evaluation import add_payoffs
 from ...model.arrays import SequenceForm, frozen_array, frozen_arrays
-from ...model.card_structure import FOLD, RUNOUT, orders_of
+from ...model.card_structure import FOLD, RUNOUT, HandClasses, orders_of
 from ...payoff.three_hands import BOTH, CONSTANT, FIRST, PLAYERS, SECOND, PayoffThreeHands
 from ...rules import CardGame
 from .card_sums import without
@@ -25,21 +25,24 @@ ROUNDING = 1e-12
 class ThreeHandPayoffs(PayoffBuilder):
     """Builder for the payoffs of a card game of three players."""
 
+    kind = PayoffThreeHands
+
     def __init__(self, rules: CardGame, *others: Any) -> None:
         super().__init__(rules, *others)
-        self._begin = np.append(0, np.cumsum([len(hands) for hands in rules.hands]))
+        self._begin = _begins(rules)
 
-    def of(self, form: CardForm) -> PayoffThreeHands:
-        """Build the payoffs of a form that contains the whole game."""
-        rules, rounds = self.rules, range(self.betting.rounds + 1)
+    def of(  # noqa: D102
+        self, form: CardForm, inside: np.ndarray, on_boards: list[list[list[np.ndarray]]]
+    ) -> PayoffThreeHands:
+        rules, where = self.rules, form.where
         boards, sequences, amounts = list[int](), [], []
-        kinds, levels = list[int](), list[np.ndarray]()
-        for r in rounds:
-            first_board = len(kinds)
-            solved = self.symmetry.rounds[r]
-            kinds += solved.classes.tolist()
-            levels += [self._levels(r, board) for board in solved.board.tolist()]
-            is_end = (self.betting.kind >= FOLD) & (self.betting.round == r)
+        kinds = [kind for of_round in where.classes[: len(on_boards)] for kind in of_round.tolist()]
+        first_board = np.cumsum([0, *map(len, on_boards)])
+        for r in range(len(on_boards) or self.betting.rounds + 1):
+            solved_for, before = np.ones(1), 0
+            if on_boards:
+                solved_for, before = self.solved_for[r][where.boards[r]], int(first_board[r])
+            is_end = inside & (self.betting.kind >= FOLD) & (self.betting.round == r)
             for node in np.flatnonzero(is_end).tolist():
                 ends = [form.ended(p, acts[node], r) for p, acts in enumerate(self.last)]
                 utilities = self.betting.amounts[node]
@@ -47,29 +50,42 @@ class ThreeHandPayoffs(PayoffBuilder):
                     # Tables have the differences from a tie of all hands; see triple_payoffs.
                     utilities = np.repeat(utilities[[ALL_TIE]], len(utilities), axis=0)
                 pays = self.dealing.share(r) * amounts_of(utilities)
-                boards += range(first_board, len(kinds))
+                boards += range(before, before + len(solved_for))
                 sequences += list(np.stack(ends, axis=1))
-                amounts += list(pays * self.solved_for[r][:, None, None])
-        class_of, own_weight = self._classes()
+                amounts += list(pays * solved_for[:, None, None])
+        classes = self.symmetry.classes
+        if not on_boards:
+            kinds, classes = [0], (classes[int(where.classes[-1][0])],)
+        class_of, own_weight = self._classes(classes)
+        levels = [level for of_round in on_boards for (level,) in of_round]
         return PayoffThreeHands(
-            **_hands_by_level(rules, np.array(levels)),
+            **_hands_by_level(rules, levels),
             weight=np.concatenate(rules.weights),
             class_of=class_of,
             own_weight=own_weight,
             board_kind=np.array(kinds),
-            terminal_board=np.array(boards),
-            sequence=np.ascontiguousarray(np.array(sequences).T),
-            amount=np.ascontiguousarray(np.array(amounts).swapaxes(0, 1)),
+            terminal_board=np.array(boards, dtype=np.int64),
+            sequence=np.array(sequences, dtype=np.int64).reshape(-1, PLAYERS).T.copy(),
+            amount=np.array(amounts).reshape(-1, PLAYERS, BOTH + 1).swapaxes(0, 1).copy(),
         )
+
+    def board_arrays(  # noqa: D102
+        self, r: int, board: int, on_board: list[np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        return _by_strength(self.rules, on_board)
+
+    def on_boards(self, r: int) -> Iterator[list[np.ndarray]]:
+        """Yield the ranks of the strengths of all hands on every solved board of a round."""
+        for board in self.symmetry.rounds[r].board.tolist():
+            yield [self._levels(r, board)]
 
     def _levels(self, r: int, board: int) -> np.ndarray:
         """Return the ranks of the strengths of all hands on a board, int64 (hands,)."""
         cards = (*self.rules.board, *self.boards[r].cards[board].tolist())
         return _levels_on(self.rules, cards, is_shown=bool(self.shows[r]))
 
-    def _classes(self) -> tuple[np.ndarray, np.ndarray]:
+    def _classes(self, kinds: tuple[tuple[HandClasses, ...], ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return :attr:`PayoffThreeHands.class_of` and :attr:`PayoffThreeHands.own_weight`."""
-        kinds = self.symmetry.classes
         class_of = np.array(
             [np.concatenate([classes.of_hand for classes in kind]) for kind in kinds]
         )
@@ -93,30 +109,46 @@ def _levels_on(rules: CardGame, cards: tuple[int, ...], *, is_shown: bool) -> np
     return level
 
 
-def _hands_by_level(rules: CardGame, level: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the arrays of :class:`PayoffThreeHands` about cards and strengths.
+def _begins(rules: CardGame) -> np.ndarray:
+    """Return :attr:`PayoffThreeHands.hand_begin`."""
+    return np.append(0, np.cumsum([len(hands) for hands in rules.hands]))
+
+
+def _by_strength(rules: CardGame, levels: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays of :class:`PayoffThreeHands` about strengths.
 
     Args:
         rules: The rules.
-        level: int64 (boards, hands): :attr:`PayoffThreeHands.level`.
+        levels: int64 (hands,) for each board: :attr:`PayoffThreeHands.level`.
     """
-    begins = np.append(0, np.cumsum([len(hands) for hands in rules.hands]))
+    begins = _begins(rules)
+    level = np.array(levels, dtype=np.int64).reshape(-1, int(begins[-1]))
+    of_players = [level[:, begin:end] for begin, end in pairwise(begins)]
+    orders = [np.argsort(of_player, axis=1, kind="stable") for of_player in of_players]
+    ranks = np.arange(level.max(initial=-1) + 2)[:, None]
+    ends = [(of_player[:, None] < ranks).sum(axis=2) for of_player in of_players]
+    return {
+        "level": level,
+        "order": np.concatenate(orders, axis=1),
+        "level_end": np.stack(ends, axis=1),
+    }
+
+
+def _hands_by_level(rules: CardGame, levels: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays of :class:`PayoffThreeHands` about cards and strengths.
+
+    The arguments are those of :func:`_by_strength`.
+    """
     hands = np.concatenate(rules.hands)
     if hands.shape[1] == 1:
         hands = np.column_stack([hands, hands + len(rules.cards)])
     # Cards of the board are in no hand, so they need no number.
     cards, numbers = np.unique(hands, return_inverse=True)
-    levels = [level[:, begin:end] for begin, end in pairwise(begins)]
-    orders = [np.argsort(of_player, axis=1, kind="stable") for of_player in levels]
-    ranks = np.arange(level.max() + 2)[:, None]
-    ends = [(of_player[:, None] < ranks).sum(axis=2) for of_player in levels]
     return {
         "cards": np.array([len(cards)]),
-        "hand_begin": begins,
+        "hand_begin": _begins(rules),
         "hand": numbers.reshape(hands.shape),
-        "level": level,
-        "order": np.concatenate(orders, axis=1),
-        "level_end": np.stack(ends, axis=1),
+        **_by_strength(rules, levels),
     }
 
 
@@ -131,7 +163,7 @@ class HandsOnBoards:
     def __init__(self, rules: CardGame, boards: Sequence[tuple[int, ...]]) -> None:
         self._sizes = [len(hands) for hands in rules.hands]
         levels = [_levels_on(rules, cards, is_shown=True) for cards in boards]
-        hands, ones = _hands_by_level(rules, np.array(levels)), np.ones(sum(self._sizes))
+        hands, ones = _hands_by_level(rules, levels), np.ones(sum(self._sizes))
         part = PayoffThreeHands(
             **hands,
             weight=ones,

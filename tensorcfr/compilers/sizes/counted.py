@@ -157,12 +157,16 @@ def size_of_cards(
         solved = count_solved(rules, permutations, np.zeros((len(permutations), 1)), deals[:r])
         for player, player_actions in enumerate(actions):
             numbers += player_actions * lanes[player]
+            if in_chunks and 0 < player < len(hands) - 1:
+                # Entries of a player between others have unused numbers.
+                numbers += int(table[r - 1, DEALS]) * lanes[player]
             trunk += 0 if in_chunks else player_actions * lanes[player]
             compiled += 4 * acts[player] * (hands[player] if in_chunks else lanes[player])
         ends += n_terminals * sum(lanes) * work
         if is_of_three:
             # Order, levels and their ends: at most as many levels as hands.
-            compiled += solved * (n_terminals * BYTES_OF_TERMINAL + 40 * sum(hands))
+            copies = 1 if in_chunks else solved
+            compiled += copies * n_terminals * BYTES_OF_TERMINAL + solved * 40 * sum(hands)
         else:
             groups = -(-n_terminals // LANES) * (1 if in_chunks else solved)
             compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * (2 if wide else 1)
@@ -215,17 +219,12 @@ def deal_to_cut_at(
 
     By default it is the last deal after which chunks have at most :data:`MOST_ENTRIES` entries, or
     the first deal if there is none.  ``cut`` may name another deal, or be True for the last one.
-    The result is 0 if no cards are dealt.  Games of more than two players have no chunks: the
-    result is beyond the last deal.  The other arguments are those of :func:`size_of_cards`.
+    The result is 0 if no cards are dealt.  The other arguments are those of :func:`size_of_cards`.
 
     Raises:
         ValueError: There is no such deal to cut at.
     """
     deals = betting.deals
-    if rules.n_players > 2:
-        if cut != AUTO and cut is not True:
-            raise ValueError(f"{name} has {rules.n_players} players, so it cannot be cut")
-        return len(deals) + 1
     if not deals:
         return 0
     if cut is True:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..._util.argument_checks import Check, Number, Several, Text, brief, checked
+from ..._util.argument_checks import Check, Flag, Number, Several, Text, brief, checked
 from ...rules import CardGame, Chips, Deal, Decision, Defaults, Fold, HandGroups, Showdown, SidePots
 from . import betting
 from .betting import STREETS, TO_SHOW, WON, SizedBetting, StreetState
@@ -27,6 +27,8 @@ PLAYERS = ("oop", "ip")
 """Names of the players by position: player 0, out of position, acts first on every street."""
 THREE_PLAYERS = ("first", "middle", "last")
 """Names of three players, in the order in which they act on every street."""
+FOLDED = "folded"
+"""Name of a third player who has folded."""
 LONGEST = 30_000
 """Largest number of characters in a range or in sizes; a range may be 1,326 numbers."""
 
@@ -116,6 +118,7 @@ class Spot(CardGame):
         remove: Annotated[Any, LINES] = (),
         dead: Annotated[str, Text(100)] = "",
         folded: Annotated[Any, LINES] = (),
+        deal_folded: Annotated[bool, Flag()] = False,
     ) -> None:
         pot, chip = map(_plain, (pot, chip))
         stacks = _plain(stacks[0]) if len(stacks) == 1 else tuple(map(_plain, stacks))
@@ -146,10 +149,15 @@ class Spot(CardGame):
                 raise ValueError(f"{game}: ranges[{player}]: {brief(text)} has no hand on {board}")
             self.hands.append(hands[live])
             self.weights.append(range_weights[live])
-        self.n_players = len(ranges)
+        self.n_betting = len(ranges)
+        """Number of players who bet."""
+        self.n_players = self.n_betting
         self.player_names = PLAYERS if self.n_players == 2 else THREE_PLAYERS
         self._check_players(stacks)
-        if folded:
+        names = self.player_names
+        if deal_folded:
+            self._deal_folded(folded)
+        elif folded:
             self._fold(folded)
         self.street = len(self.board) - 3
         self.pot, self.stacks = pot, stacks
@@ -163,11 +171,11 @@ class Spot(CardGame):
             _check_sizes(f"{game}: {what}", sizes)
         streets = range(self.street, 3)
         earlier: list[Any] = [None] * self.street
-        sizes_of_all = partial(_sizes_of_all, players=self.player_names)
-        each = stacks if isinstance(stacks, tuple) else (stacks,) * self.n_players
+        sizes_of_all = partial(_sizes_of_all, players=names)
+        each = stacks if isinstance(stacks, tuple) else (stacks,) * self.n_betting
         in_multiples = tuple(_multiple(f"{game}: stacks", stack, chip) for stack in each)
         kind: Any = SizedBetting
-        if self.n_players > 2:
+        if self.n_betting > 2:
             kind = partial(MultiwayBetting, stacks=in_multiples)
         self.betting: SizedBetting = kind(
             chip=Decimal(str(chip)),
@@ -210,6 +218,26 @@ class Spot(CardGame):
         for name in ("donk", "folded"):
             if self.options.get(name) is not None:
                 raise ValueError(f"{self.game}: {name} needs two ranges, not {players}")
+
+    def _deal_folded(self, folded: Sequence[str]) -> None:
+        """Add a third player with a folded range, who never acts."""
+        if len(folded) != 1 or self.n_players > 2:
+            raise ValueError(
+                f"{self.game}: deal_folded needs two ranges and one folded range, not "
+                f"{self.n_players} and {len(folded)}"
+            )
+        if self.hands[0].shape[1] != 2:
+            raise ValueError(f"{self.game}: deal_folded is for games whose hands have two cards")
+        weights, hands = self.read_range(folded[0], f"{self.game}: folded[0]"), self.every_hand()
+        is_impossible = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
+        live = np.flatnonzero((weights > 0) & ~is_impossible)
+        if not len(live):
+            raise ValueError(
+                f"{self.game}: folded: the board and the dead cards leave no hand of a range"
+            )
+        self.hands = [*self.hands, hands[live]]
+        self.weights = [*self.weights, weights[live]]
+        self.n_players, self.player_names = 3, (*PLAYERS, FOLDED)
 
     def _fold(self, folded: Sequence[str]) -> None:
         """Weight the hands by the effect of players who folded these ranges.
@@ -279,8 +307,9 @@ class Spot(CardGame):
 
         Each player counts for an equal part of the pot at the start of the spot.
         """
-        chip, part = float(self.betting.chip), self.pot / self.n_players
-        return tuple(part + chip * amount for amount in self.betting.paid(state))
+        chip, part = float(self.betting.chip), self.pot / self.n_betting
+        put_in = tuple(part + chip * amount for amount in self.betting.paid(state))
+        return put_in + (0.0,) * (self.n_players - self.n_betting)
 
     @property
     def name(self) -> str:
@@ -303,6 +332,11 @@ class Spot(CardGame):
         pot = float(pot_amount * self.betting.chip)
         rake = min(self.rake * pot, self.rake_cap)
         won, lost = pot / 2.0 - rake, -pot / 2.0
+        if self.n_players > self.n_betting:
+            if state.player == betting.TO_SHOW:
+                return SidePots(((pot - rake, (0, 1)),), (pot / 2.0, pot / 2.0, 0.0))
+            utilities = (won, lost) if state.player == betting.WON else (lost, won)
+            return Fold((*utilities, 0.0))
         if state.player == betting.TO_SHOW:
             tied = -rake / 2.0
             return Showdown((won, lost), (tied, tied), (lost, won))
@@ -357,7 +391,8 @@ class Spot(CardGame):
         changed = type(self)(**(self.options | changes))
         counts = {
             "cards on the board": (len(self.board), len(changed.board)),
-            "ranges": (self.n_players, changed.n_players),
+            "ranges": (self.n_betting, changed.n_betting),
+            "players": (self.n_players, changed.n_players),
         }
         for what, (count, other_count) in counts.items():
             if count != other_count:
@@ -498,6 +533,9 @@ class Holdem(Spot):
         folded: Ranges of up to four players who folded earlier, with the hands that they fold (not
             the hands that they play).  They change the probabilities of hands and boards; see
             :mod:`tensorcfr.games.poker.bunching`.
+        deal_folded: True to deal the hand of one folded player, as a third player (``folded``) who
+            never acts and whose utility is 0.  Then the probabilities of hands and boards are
+            exact.  An iteration takes some seven times as long, and the game has three players.
 
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
     """
