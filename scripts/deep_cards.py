@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def _rounded(number: float) -> str:
-    """A number with three digits, or without decimals if it has more before the point."""
+    """Format a number with three digits, or without decimals if it has more before the point."""
     return f"{number:,.0f}" if number >= 100.0 else f"{number:.3g}"
 
 

@@ -148,7 +148,7 @@ def holdem(browser: Any) -> None:
 
 
 def habits(browser: Any) -> None:
-    """A response to two habits, with prices, gains and risks."""
+    """Take a picture of a response to two habits, with prices, gains and risks."""
     river = SPOT | {"board": "Td9d6hQc2s", "bets": "60%"}
     solution = solve(compile_game("holdem", **river), target="0.1%", precision="float32")
     with served(Session(solution, precision="float32")) as url:
@@ -166,7 +166,7 @@ def habits(browser: Any) -> None:
 
 
 def three(browser: Any) -> None:
-    """A river of three players after a check."""
+    """Take a picture of a river of three players after a check."""
     solution = solve(compile_game("holdem", **THREE), iters=300, precision="float32")
     with served(Session(solution)) as url:
         page = open_page(browser, url, DESKTOP)

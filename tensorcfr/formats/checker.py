@@ -33,6 +33,13 @@ def need(condition, problem):
         raise CertificateError(problem)
 
 
+def number_of(text):
+    """Return the number in a text: a fraction, or a decimal of fewer than 1,000 digits."""
+    pattern = r"-?[0-9]+(/[0-9]+|(\.[0-9]+)?(e[+-]?[0-9]{1,3})?)"
+    need(isinstance(text, str) and re.fullmatch(pattern, text), f"{text!r} is not a number as text")
+    return Fraction(text)
+
+
 def weights_after(label, row, before):
     """Return the weights after each action: arrays whose sum is the weights before."""
     good = all(re.fullmatch("[0-9]+( [0-9]+)*", text) for text in row.values())
@@ -111,14 +118,14 @@ class Tree:
         if kind == "end":
             need(len(rest) == len(self.chances), f"a terminal has {len(rest)} payoffs")
         if kind == "chance":
-            shares = [Fraction(share) for share, _ in rest]
+            shares = [number_of(share) for share, _ in rest]
             need(min(shares) >= 0 and sum(shares) == 1, f"chance has the probabilities {shares}")
             rest = 1, [(x, to, [[...] * len(self.chances)]) for x, (_, to) in zip(shares, rest)]
         return kind, *rest
 
     def payoffs(self, weights, *pays):
         for player, pay in enumerate(pays):
-            yield Fraction(pay) * prod(weights[p] for p in weights if p != player)
+            yield number_of(pay) * prod(weights[p] for p in weights if p != player)
 
 
 def goofspiel(cards, imperfect_information, prizes, payoff):
@@ -290,6 +297,7 @@ class Poker(Hands):
 
 def limit(bets, caps):
     """Return the rule of raises by the same chips in a round, up to a cap of raises."""
+    need(len(bets) == len(caps), f"there are {len(caps)} rounds")
     return lambda past, line, k, top, legal: (
         [top + bets[k]] if sum(map(str.isdigit, line)) < caps[k] else []
     )
@@ -304,7 +312,7 @@ class HoldemRules(Poker):
         board, dead = (tuple(re.findall("..?", text)) for text in (board, dead))
         self.board, self.dead, self.symmetry, known = board, dead, symmetry, {*board, *dead}
         self.pot, self.stack = pot, stack
-        self.chip, self.rake, self.rake_cap = map(Fraction, (chip, rake, rake_cap))
+        self.chip, self.rake, self.rake_cap = map(number_of, (chip, rake, rake_cap))
         hands = [{frozenset(re.findall("..?", x)): y for x, y in z.items()} for z in ranges]
         raises, straights = (lambda past, *_: bets.get(past, [])), ((3, 1, 2), flush, (5,))
         super().__init__(ranks, SUITS, 6 - len(board), 5, 0, raises, straights, hands)
@@ -346,9 +354,12 @@ def prove(format, game, digest, claims, totals, strategies):
     """Return the proven numbers by the names of the claims."""
     need(format == "tensorcfr certificate 2", f"this program does not know the format {format!r}")
     need(game["name"] in RULES, f"this program does not know the rules of {game['name']!r}")
+    need({*game} == {"name", "parameters", "digest"}, f"the game has the entries {[*game]}")
+    for key in {"wild", "bid_wild", "symmetry", "imperfect_information"} & {*game["parameters"]}:
+        need(isinstance(game["parameters"][key], bool), f"{key} must be true or false")
     same = digest_of({label: row.values() for label, row in strategies.items()}) == digest
     need(same, "the strategies are not those of the digest")
-    rules, totals = RULES[game["name"]](**game["parameters"]), [*map(int, totals)]
+    rules, totals = RULES[game["name"]](**game["parameters"]), [*map(number_of, totals)]
     count = len(rules.chances)
     need(len(totals) == count, f"there must be the totals of {count} players")
     proven, scale = {"exploitability": 0}, rules.deals * prod(totals)
@@ -360,7 +371,7 @@ def prove(format, game, digest, claims, totals, strategies):
     need(same, "the infosets and actions are not those of the game's digest")
     need({*claims} == {*proven}, f"the claims must be about {', '.join(proven)}")
     for key, number in proven.items():
-        low, high = map(Fraction, claims[key])
+        low, high = map(number_of, claims[key])
         good = low <= number <= high
         need(good, f"{key} is claimed to be in {claims[key]}, and is {shown(number)}")
     return proven

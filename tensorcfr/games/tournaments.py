@@ -58,8 +58,8 @@ negative regrets more slowly, and stalls above 0.5 % of the pot in some tourname
 STACKS = Several(Number(above=0, most=MOST_AMOUNT), alone=True)
 OTHERS = Several(Number(above=0, most=MOST_AMOUNT))
 Utility = Callable[[tuple[float, ...]], Sequence[float]]
-"""Function from the stacks of all players after a hand to utilities.  Those of the players in the
-hand come first, and other utilities are ignored."""
+"""Function from the stacks of all players after a hand to utilities.  The players in the
+hand come first; utilities of others are ignored."""
 
 
 class Tournament(CardGame):

@@ -109,7 +109,7 @@ def add_triples(part: PayoffTriples, share: ProductShare) -> None:
         first = reach[part.sequence[0, t] :][:n_first]
         second = reach[part.sequence[1, t] :][:n_second]
         third = reach[part.sequence[2, t] :][:n_third]
-        own = g[part.sequence[player, t] :]
+        g_own = g[part.sequence[player, t] :]
         for k in range(part.table.shape[0]):
             amount = part.amount[player, t, k]
             if amount == 0.0:
@@ -121,7 +121,7 @@ def add_triples(part: PayoffTriples, share: ProductShare) -> None:
                     for b in range(n_second):
                         _add_row(sums[begin:end], first[a] * second[b], table[a, b, begin:end])
                 for c in range(begin, end):
-                    own[c] += amount * sums[c]
+                    g_own[c] += amount * sums[c]
                 continue
             # The rows of a table are those of player 2, so they are summed for one own class.
             for h in range(begin, end):
@@ -135,7 +135,7 @@ def add_triples(part: PayoffTriples, share: ProductShare) -> None:
                 total = 0.0
                 for c in range(n_third):
                     total += sums[c] * third[c]
-                own[h] += amount * total
+                g_own[h] += amount * total
 
 
 @inlined
