@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import serialize
 from numba.core.registry import CPUDispatcher
 
@@ -31,8 +32,9 @@ from .hardware import available_cores
 from .jit_cache import KernelCache
 
 Plan = Callable[[], object]
-"""Function that calls kernels, which are noted instead of run: they return 0.0 and change no
-array."""
+"""Function that calls kernels, which are noted instead of run: they return 0.0 and change no array.
+Kernels that this process has used before do run.  So a plan must work on objects of its own: its
+numbers are meaningless."""
 Call = tuple["KernelDispatcher", tuple[Any, ...]]
 """A kernel, and the types of its arguments."""
 
@@ -73,7 +75,7 @@ def compiled_ahead(plan: Plan) -> Iterator[None]:
     try:
         yield
     finally:
-        _thread.plans = before
+        _thread.plans = before if _thread.plans else ()
 
 
 class KernelDispatcher(CPUDispatcher):
@@ -92,7 +94,8 @@ class KernelDispatcher(CPUDispatcher):
             return _return_zero
         if _thread.plans and self.is_missing(sig):
             plans, _thread.plans = _thread.plans, ()
-            _compile_together(_noted(plans))
+            if most := _most_helpers():
+                _compile_together(_noted(plans), most)
         return super().compile(sig)
 
     def is_missing(self, sig: Any) -> bool:
@@ -111,7 +114,7 @@ def _noted(plans: tuple[Plan, ...]) -> list[Call]:
     _thread.noted = noted
     try:
         for plan in plans:
-            with suppress(Exception):
+            with suppress(Exception), np.errstate(all="ignore"):
                 plan()
     finally:
         _thread.noted = None
@@ -120,13 +123,18 @@ def _noted(plans: tuple[Plan, ...]) -> list[Call]:
     return sorted(missing, key=lambda call: len(str(call[1])), reverse=True)
 
 
-def _compile_together(calls: list[Call]) -> None:
-    """Compile kernels here, from the first on, and in helpers, from the last on."""
+def _compile_together(calls: list[Call], most: int) -> None:
+    """Compile kernels here, from the first on, and in helpers, from the last on.
+
+    Args:
+        calls: The kernels.
+        most: Largest number of helpers.
+    """
     left = deque(calls)
     helpers: list[_Helper] = []
     try:
         with suppress(OSError, RuntimeError):  # No more processes, or threads.
-            for _ in range(min(_most_helpers(), len(calls) - 1)):
+            for _ in range(min(most, len(calls) - 1)):
                 helpers.append(_Helper(left))
         # No kernel is left, or the call that needs the kernel will raise its error again.
         with suppress(Exception):
@@ -180,20 +188,30 @@ class _Helper:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         self.thread = threading.Thread(target=self._send, args=(left,), daemon=True)
-        self.thread.start()
+        try:
+            self.thread.start()
+        except BaseException:
+            self.process.kill()
+            self.process.communicate()
+            raise
 
     def _send(self, left: deque[Call]) -> None:
         """Send kernels, one after the other, until none is left or the process has ended."""
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin is not None
         assert stdout is not None
-        # No kernel is left, the process has ended, or a type cannot be sent.
+        # No kernel is left, or the process has ended.
         with suppress(Exception):
             answer = COMPILED
             while answer:
                 kernel, sig = left.pop()
                 name = kernel.py_func.__module__, kernel.py_func.__qualname__
-                stdin.write(serialize.dumps((name, sig)))  # type: ignore[no-untyped-call]
+                try:
+                    message = serialize.dumps((name, sig))  # type: ignore[no-untyped-call]
+                except Exception:
+                    left.appendleft((kernel, sig))  # This process compiles it.
+                    break
+                stdin.write(message)
                 stdin.flush()
                 answer = stdout.read(1)
 

@@ -22,6 +22,7 @@ SOURCES = (
     "compilers/cards/subsets.py",
     "games/poker/runouts.py",
     "games/poker/strength.py",
+    "games/poker/three_runouts.py",
     "kernels/*.py",
     "model/arrays.py",
     "model/chunked_form.py",

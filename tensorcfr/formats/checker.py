@@ -21,6 +21,9 @@ from math import prod
 import numpy as np
 
 RANKS, SUITS = "23456789TJQKA", "cdhs"
+SMALL_SUITS = {1: "s", 2: "sh", 3: "shd", 4: "shdc"}
+NO_FLOATS = "parse_float", "parse_constant"
+FLAGS = {"wild", "bid_wild", "symmetry", "imperfect_information"}
 
 
 class CertificateError(Exception):
@@ -148,14 +151,14 @@ def goofspiel(cards, imperfect_information, prizes, payoff):
             return ["act", player, f"{label} {now[0]}?", after]
         if len(left[0]) > 1:
             orders = {"random": left[0], "ascending": left[0][:1], "descending": left[0][-1:]}
-            share = Fraction(1, len(orders[prizes]))
+            share = f"1/{len(orders[prizes])}"
             return ["chance", *([share, node(rounds, prize)] for prize in orders[prizes])]
         rounds = [*rounds, [card for [card] in left]]  # The last round is played automatically.
         points = [sum(row[0] for row in rounds if row[k] > row[3 - k]) for k in (1, 2)]
         half = Fraction(points[0] - points[1], 2)
         sign = (half > 0) - (half < 0)
         pays = {"win_loss": [sign, -sign], "point_difference": [half, -half]}
-        return ["end", *(pays | {"total_points": points})[payoff]]
+        return ["end", *map(str, (pays | {"total_points": points})[payoff])]
 
     return Tree(2, node([]))
 
@@ -313,22 +316,25 @@ class HoldemRules(Poker):
         self.board, self.dead, self.symmetry, known = board, dead, symmetry, {*board, *dead}
         self.pot, self.stack = pot, stack
         self.chip, self.rake, self.rake_cap = map(number_of, (chip, rake, rake_cap))
-        hands = [{frozenset(re.findall("..?", x)): y for x, y in z.items()} for z in ranges]
+        need(all(len(hand) == 4 for x in ranges for hand in x), "a hand has two cards")
+        hands = [{frozenset(re.findall("..", x)): y for x, y in z.items()} for z in ranges]
         raises, straights = (lambda past, *_: bets.get(past, [])), ((3, 1, 2), flush, (5,))
         super().__init__(ranks, SUITS, 6 - len(board), 5, 0, raises, straights, hands)
         good = len(known & {*self.rank}) == len(board + dead) and len(board) in (3, 4, 5)
         need(good, "the board has not 3 to 5 cards, or a card is unknown or comes twice")
         good = all(len(hand - known) == 2 and x > 0 for y in hands for hand, x in y.items())
         need(good, "a hand cannot be dealt")
+        need([*map(len, hands)] == [*map(len, ranges)], "a hand is listed twice")
+        need(all(isinstance(x, list) for x in bets.values()), "raises must be lists")
 
 
 RULES = {
     "kuhn": lambda cards: Poker(range(cards), "s", 1, 1, 1, limit([1], [1])),
     "leduc": lambda ranks, suits, bets, raise_cap: Poker(
-        range(ranks), "shdc"[:suits], 2, 2, 1, limit(bets, [raise_cap] * 2)
+        range(ranks), SMALL_SUITS[suits], 2, 2, 1, limit(bets, [raise_cap] * 2)
     ),
     "nl_leduc": lambda ranks, suits, stack, ante, cap: Poker(
-        *(range(ranks), "shdc"[:suits], 2, 2, ante),
+        *(range(ranks), SMALL_SUITS[suits], 2, 2, ante),
         lambda past, line, k, top, legal: legal if len(line) + 1 < cap else [],
         stack=stack,
     ),
@@ -355,13 +361,13 @@ def prove(format, game, digest, claims, totals, strategies):
     need(format == "tensorcfr certificate 2", f"this program does not know the format {format!r}")
     need(game["name"] in RULES, f"this program does not know the rules of {game['name']!r}")
     need({*game} == {"name", "parameters", "digest"}, f"the game has the entries {[*game]}")
-    for key in {"wild", "bid_wild", "symmetry", "imperfect_information"} & {*game["parameters"]}:
-        need(isinstance(game["parameters"][key], bool), f"{key} must be true or false")
     same = digest_of({label: row.values() for label, row in strategies.items()}) == digest
     need(same, "the strategies are not those of the digest")
-    rules, totals = RULES[game["name"]](**game["parameters"]), [*map(number_of, totals)]
+    rules = RULES[game["name"]](**game["parameters"])
     count = len(rules.chances)
-    need(len(totals) == count, f"there must be the totals of {count} players")
+    need(isinstance(totals, list) and count == len(totals) > 0, "each player must have a total")
+    need(all(re.fullmatch("[1-9][0-9]*", text) for text in totals), "totals are whole numbers")
+    totals = [*map(int, totals)]
     proven, scale = {"exploitability": 0}, rules.deals * prod(totals)
     for player, (best, value) in enumerate(evaluate(rules, totals, strategies)):
         value, best = Fraction(value) / scale, Fraction(best) * totals[player] / scale
@@ -372,7 +378,7 @@ def prove(format, game, digest, claims, totals, strategies):
     need({*claims} == {*proven}, f"the claims must be about {', '.join(proven)}")
     for key, number in proven.items():
         low, high = map(number_of, claims[key])
-        good = low <= number <= high
+        good = isinstance(claims[key], list) and low <= number <= high
         need(good, f"{key} is claimed to be in {claims[key]}, and is {shown(number)}")
     return proven
 
@@ -386,13 +392,17 @@ def check(text: str) -> dict[str, Fraction]:
 
     def entries(pairs):
         need(len(dict(pairs)) == len(pairs), f"two entries have one name: {[x for x, _ in pairs]}")
+        for name, value in pairs:
+            need(isinstance(value, bool) == (name in FLAGS), f"{name} cannot be {value!r}")
         return dict(pairs)
 
     def refuse(number):
         need(False, f"{number} is not a whole number")
 
     try:
-        return prove(**json.loads(text, object_pairs_hook=entries, parse_float=refuse))
+        return prove(
+            **json.loads(text, object_pairs_hook=entries, **dict.fromkeys(NO_FLOATS, refuse))
+        )
     except RecursionError:
         raise CertificateError("the game is too deep for this program") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -177,9 +177,9 @@ TRIPLES = PayoffKind(
     add_triples,
     triples_scratch,
     (
-        ("D7", "arrays of hand triples", check_shapes),
-        ("D8", "public terminals of hand triples", check_sequences),
-        ("D9", "payoffs of hand triples are finite", check_numbers),
+        ("E1", "arrays of hand triples", check_shapes),
+        ("E2", "public terminals of hand triples", check_sequences),
+        ("E3", "payoffs of hand triples are finite", check_numbers),
     ),
 )
 """Kind of payoffs in tables over three classes of hands."""

@@ -37,7 +37,7 @@ from .warm_start import WarmStart
 
 CHECKPOINT_SECONDS = 600.0
 """Default time between two checkpoint files, in seconds."""
-MOST_AHEAD = 10_000_000
+MOST_AHEAD = 1_000_000
 """Largest number of sequences of games whose kernels are compiled together, for which a second
 solver is allocated.  Larger games take longer to solve than to compile."""
 
@@ -205,9 +205,14 @@ def run(
 
 
 def _call_kernels(request: SolveRequest, shows_values: bool) -> None:
-    """Call the kernels of a request, in a solver with arrays of its own."""
-    is_small = request.game.n_sequences <= MOST_AHEAD
-    if is_small and request.cluster is None and request.state_dir is None:
+    """Call the kernels of a request, in a solver with arrays of its own.
+
+    A solve that begins with objects of the caller (locks, warm starts, solutions) has no plan: they
+    may keep numbers that kernels compute, and functions of the caller must not run twice.
+    """
+    theirs = (request.cluster, request.state_dir, request.locks, request.warm_start, request.start)
+    is_plain = request.record.passes_whole_game and all(given is None for given in theirs)
+    if is_plain and request.game.n_sequences <= MOST_AHEAD:
         with closing(make_solver(replace(request, threads=1))) as solver:
             solver.evaluate()
             if shows_values:

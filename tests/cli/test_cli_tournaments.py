@@ -138,7 +138,7 @@ def test_chips_next_to_prizes() -> None:
     [
         (["--payouts", "50,x"], "--payouts '50,x': 'x' is not a number"),
         (["--payouts", "3,5"], "payouts[1] = 5 is above payouts[0] = 3"),
-        (["--stacks", "1,2,3"], "stacks must be"),
+        (["--stacks", "1,2,3"], "stacks has 3 numbers; there are 2 players"),
         (["--others", "inf"], "others must be"),
     ],
 )

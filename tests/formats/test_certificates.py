@@ -439,7 +439,7 @@ FORGED: dict[str, tuple[str, Forge, str]] = {
     "no claim": ("kuhn", lambda content: content["claims"].pop("value 1"), "the claims must be"),
     "a claim that is not a number": (
         *("kuhn", lambda content: content["claims"].update({"value 0": ["nan", "0"]})),
-        "damaged: ValueError\\(\"Invalid literal for Fraction: 'nan'",
+        "'nan' is not a number as text",
     ),
     "another deck": ("kuhn", rules(parameters={"cards": 4}), "'' has not 4 whole numbers"),
     "other bets": ("leduc", options(bets=[2, 5]), "'call call 0s' must have the actions"),

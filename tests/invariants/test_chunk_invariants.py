@@ -169,9 +169,9 @@ ROWS: list[tuple[str, Change, str]] = [
         "shapes.place has shape",
     ),
     (
-        "K2",
+        "K1",
         lambda game: game._replace(trunk=compile_game("kuhn(players=3)").form),
-        "trunk.player_infosets has shape",
+        "entry_offset has shape",
     ),
     ("K2", of_trunk("bucket_sequence", 0, to=2), "the trunk breaks S5 .*begins at sequence 2"),
     ("K2", of_trunk("infoset_parent", 0, to=10**6), "the trunk breaks S6"),

@@ -850,7 +850,7 @@ def expected(name: str, way_name: str, look: str) -> Refused | Hole | Weak | Non
             return Refused(AttributeError, "is not compiled and has no")
         if look == "arrays":
             return MET
-    is_own = name in ("random cards", "two deals")
+    is_own = name in ("random cards", "two deals", "three hands")
     if look == "certificate" and is_own and way.cut is not False:
         return Refused(ValueError, "the checker lacks the rules of this game")
     if look == "certificate" and way.cut and kind == "hands":

@@ -136,7 +136,7 @@ def test_the_form_reads_amounts_of_players() -> None:
             "bounties has 1 amounts, but stacks and others have 2",
         ),
         ({"payouts": "", "others": "90"}, "payouts must contain a prize"),
-        ({"payouts": "50", "stacks": "1,2,3"}, "stacks must be"),
+        ({"payouts": "50", "stacks": "1,2,3"}, "stacks has 3 numbers; there are 2 players"),
         ({"payouts": "50", "stacks": "many"}, "stacks 'many': 'many' is not a number"),
         ({"stacks": "200,350"}, "stacks has 2 numbers; give the smaller one"),
         ({"payouts": {"1": 5}}, "payouts must be"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import GameError
 from ...kernels.evaluation import add_payoffs
 from ...model.arrays import SequenceForm, frozen_array, frozen_arrays
 from ...model.card_structure import FOLD, RUNOUT, HandClasses, orders_of
@@ -218,6 +219,9 @@ def amounts_of(utilities: np.ndarray) -> np.ndarray:
 
     Returns:
         float64 (3, 4).
+
+    Raises:
+        GameError: A payoff depends on which of two stronger, or weaker, opponents is the stronger.
     """
     orders = orders_of(PLAYERS)
     amounts = np.empty((PLAYERS, BOTH + 1))
@@ -225,9 +229,14 @@ def amounts_of(utilities: np.ndarray) -> np.ndarray:
         others = np.delete(orders, player, axis=1)
         first, second = (1 + np.sign(others - orders[:, player : player + 1])).T
         payoff = np.empty((3, 3))
-        # Several orders have both other hands stronger, or both weaker.  The payoffs of side pots
-        # are equal in them.
         payoff[first, second] = utilities[:, player]
+        # Several orders have both other hands stronger, or both weaker.  The payoffs of side pots
+        # are equal in them; prizes also depend on who of the others wins.
+        if not np.allclose(payoff[first, second], utilities[:, player], rtol=ROUNDING, atol=0.0):
+            raise GameError(
+                f"a showdown of three players pays player {player} by the order of the others' "
+                "hands: only a run-out of cards can do that; the flat game (cut=False) takes it"
+            )
         of_player[CONSTANT] = payoff[2, 2]
         of_player[FIRST] = payoff[0, 2] - payoff[2, 2]
         of_player[SECOND] = payoff[2, 0] - payoff[2, 2]

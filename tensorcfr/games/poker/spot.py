@@ -209,7 +209,9 @@ class Spot(CardGame):
         """
         players = self.n_players
         if isinstance(stacks, tuple) and (players == 2 or len(stacks) != players):
-            advice = "give the smaller one" if players == 2 else f"give one or {players}"
+            advice = f"give one or {players}" if players > 2 else f"there are {players} players"
+            if len(stacks) == players:
+                advice = "give the smaller one"
             raise ValueError(f"{self.game}: stacks has {len(stacks)} numbers; {advice}")
         if players == 2:
             return
