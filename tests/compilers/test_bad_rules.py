@@ -501,8 +501,8 @@ def test_memory_limit_says_both_figures(ask: Callable[[], object], message: str)
         (
             "leduc",
             {"colour": 4},
-            "leduc has no parameter 'colour'; there are: bets, incentives, players, raise_cap, ranks, "
-            "suits",
+            "leduc has no parameter 'colour'; "
+            "there are: bets, incentives, players, raise_cap, ranks, suits",
         ),
         ("leduc", {"suits": 9}, "leduc: suits must be a whole number from 1 to 4, not 9"),
         ("kuhn(players=11)", {}, "kuhn: players must be a whole number from 2 to 10, not 11"),

@@ -462,7 +462,7 @@ FORGED: dict[str, tuple[str, Forge, str]] = {
     ),
     "a total too few": (
         *("kuhn", lambda content: content["totals"].pop()),
-        "there must be the totals of 2 players",
+        "each player must have a total",
     ),
     "actions in another order": ("kuhn", reordered, "must have the actions"),
     "another version": (
@@ -551,7 +551,7 @@ FORGED: dict[str, tuple[str, Forge, str]] = {
     ),
     "river: a hand twice": (
         *("river", hands(0, lambda known: known.update(AhAs=known.pop("KdKc")))),
-        "has not 8 whole numbers",
+        "a hand is listed twice",
     ),
     "river: a hand of the board": (
         *("river", hands(0, lambda known: known.update(QdAs=known.pop("KdKc")))),

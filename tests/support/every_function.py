@@ -669,8 +669,8 @@ REASONS: dict[str, str] = {
     """,
     PRIVATE_PARTS: """
         INVARIANTS Invariant check check_chunks check_form ARRAYS KINDS PayoffBlocks
-        PayoffCards PayoffEntries PayoffPart PayoffSubsets PayoffThreeHands PayoffTriples count_entries
-        empty_part magnitudes product triples
+        PayoffCards PayoffEntries PayoffPart PayoffSubsets PayoffThreeHands PayoffTriples
+        count_entries empty_part magnitudes product triples
     """,
     OWN_SOLVER: """
         SampledSolver ClusterSolver CorrelatedSolver DeepSolver GapSolver DecomposedSolver
