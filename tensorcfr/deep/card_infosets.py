@@ -13,6 +13,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from .._util.limits import INDEX_LIMIT
 from ..algorithms import Deep
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..errors import GameError, MemoryLimitError
@@ -236,6 +237,8 @@ class CardInfosets(CompiledSource):
         needed += 4 * inputs.width * max(CardLearner.span * record.batch, PREDICTED)
         if needed > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, int(limit))
+        if numbers > INDEX_LIMIT:
+            raise GameError(f"{game.name}: traversals={deals} need too many indices; take fewer")
         begin = size * deals * np.cumsum(nodes.betting.children > 1) - size * deals
         blocks = [
             begin[node] + size * np.arange(deals)

@@ -7,12 +7,16 @@ from collections.abc import Callable
 from importlib import import_module, reload
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
+from tensorcfr import compile_game
 from tensorcfr._util import jit_ahead
+from tensorcfr.solvers import driver
+from tensorcfr.solvers.request import SolveRequest
 
 pytestmark = pytest.mark.compiled
 
@@ -110,6 +114,31 @@ def test_the_number_of_helpers_is_checked(
     monkeypatch.setenv(jit_ahead.HELPERS, "0")
     use(kernels)
     assert kernels.short.stats.cache_misses
+
+
+@pytest.mark.parametrize(
+    ("options", "plans"),
+    [
+        ({}, 1),
+        ({"locks": {"Jb": {"pass": 1.0, "bet": 0.0}}}, 0),
+        ({"warm_start": {"J": {"pass": 1.0, "bet": 0.0}}}, 0),
+        ({"algorithm": "external_sampling"}, 0),
+    ],
+)
+def test_objects_of_the_caller_are_in_no_plan(
+    options: dict[str, Any], plans: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may keep numbers that kernels compute, which a plan would fill with zeros."""
+    made: list[SolveRequest] = []
+    make_solver = driver.make_solver
+
+    def counted(request: SolveRequest) -> Any:
+        made.append(request)
+        return make_solver(request)
+
+    monkeypatch.setattr(driver, "make_solver", counted)
+    driver._call_kernels(SolveRequest(compile_game("kuhn"), iters=1, **options), False)
+    assert len(made) == plans
 
 
 def test_a_kernel_that_cannot_be_compiled_fails_where_it_is_called(kernels: ModuleType) -> None:

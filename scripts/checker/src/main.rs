@@ -386,7 +386,11 @@ fn poker(name: &str, parameters: &str, file: &str) -> Result<String> {
     game.dead = mask(&dead);
     let mut weights: Vec<Vec<BigInt>> = vec![];
     for player in 0..2 {
-        let one = |(text, weight): &(String, &RawValue)| Ok((mask(&cards(&names, text)?), whole_number(weight.get())?));
+        let one = |(text, weight): &(String, &RawValue)| {
+            let hand = cards(&names, text)?;
+            ensure!(hand.iter().all_unique(), "{text} has a card twice");
+            Ok((mask(&hand), whole_number(weight.get())?))
+        };
         let range: Vec<(u64, BigInt)> = match &ranges {
             Some(ranges) => ranges[player].0.iter().map(one).collect::<Result<_>>()?,
             None => (0..names.len()).map(|card| (1 << card, BigInt::one())).collect(),
