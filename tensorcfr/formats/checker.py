@@ -419,7 +419,7 @@ def shown(number):
 
 
 if __name__ == "__main__":
-    sys.setrecursionlimit(100_000)
+    sys.setrecursionlimit(10_000)
     try:
         with open(sys.argv[1], encoding="utf-8") as file:
             proven = check(file.read())

@@ -137,7 +137,7 @@ def test_objects_of_the_caller_are_in_no_plan(
         return make_solver(request)
 
     monkeypatch.setattr(driver, "make_solver", counted)
-    driver._call_kernels(SolveRequest(compile_game("kuhn"), iters=1, **options), False)
+    driver._call_kernels(SolveRequest(game=compile_game("kuhn"), iters=1, **options), False)
     assert len(made) == plans
 
 
