@@ -6,20 +6,21 @@ strategies in the game without payments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.argument_checks import Kind, Several, Text, Whole, checked
+from .._util.argument_checks import Kind, Whole, checked
 from ..compilers import compile_game
-from ..errors import GameError
-from ..evaluation import Evaluation, evaluate
+from ..evaluation import evaluate
 from ..evaluation.metrics import evaluate_probabilities
 from ..evaluation.player_models import locks_of_model
+from ..evaluation.profile import profile_of
 from ..formats.policies import find_policy
-from ..games.incentives import OPTION
+from ..games.incentives import INCENTIVES, OPTION, Incentive
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import Compiled
 from ..model.locks import Locks
@@ -105,33 +106,53 @@ class IncentivePrice(NamedTuple):
     against_solution: float
     """Loss of value against the other player's strategy in the solution without payments."""
     against_best: float
-    """Loss of value if the other player knows the strategy and responds best."""
+    """Loss of value if the other player knows the strategy and responds best, compared with a best
+    response to the solution.  Of equally good responses the first one counts, action by action; it
+    matters only in games without a constant sum."""
+
+
+def values_of(game: CompiledGame, policy: Policy, player: int) -> tuple[float, float]:
+    """Return the value of a player's strategy against the other player's, and against a best
+    response of the other player.
+
+    Args:
+        game: The game, of two players.
+        policy: The strategies.
+        player: The player.
+    """
+    evaluation = evaluate_probabilities(game, policy.probabilities)
+    value = evaluation.values[player]
+    if game.constant_sum:
+        return value, sum(game.utility_sums) / 2 - evaluation.best_responses[1 - player]
+    probabilities = policy.probabilities.copy()
+    profile = profile_of(Policy(game, policy.probabilities))
+    for rows in game.rows(1 - player):
+        best = profile.at(rows.numbers).best.argmax(axis=1)
+        probabilities[rows.numbers] = best[:, None] == np.arange(rows.numbers.shape[1])
+    return value, evaluate_probabilities(game, probabilities).values[player]
 
 
 def price_of(
-    game: CompiledGame, base: Evaluation, policy: Policy, player: int
+    game: CompiledGame, base: tuple[float, float], policy: Policy, player: int
 ) -> tuple[float, float]:
     """Return the loss of a player who leaves a solution, against its other player and against a
     best response.
 
     Args:
         game: The game, of two players.
-        base: Evaluation of the solution.
+        base: Values of the solution; see :func:`values_of`.
         policy: The changed strategies of the player; the other player's are those of the solution.
         player: The player.
     """
-    changed = evaluate_probabilities(game, policy.probabilities)
-    lost = base.values[player] - changed.values[player]
-    # The other player's gain is this player's loss.
-    best = changed.best_responses[1 - player] - base.best_responses[1 - player]
-    return float(lost), float(best)
+    value, against_best = values_of(game, policy, player)
+    return base[0] - value, base[1] - against_best
 
 
 @checked()
 def incentive_prices(
     solution: Annotated[Solution, SOLUTION],
     player: Annotated[int, Whole(0, 1)],
-    incentives: Annotated[Sequence[str], Several(Text(300), alone=True)],
+    incentives: Annotated[Sequence[str], INCENTIVES],
     **options: Any,
 ) -> list[IncentivePrice]:
     """Solve a game in which a player is paid for actions, and compute the price in the game without
@@ -157,18 +178,22 @@ def incentive_prices(
 
     Raises:
         ValueError: A text is not an incentive, the game has no such action, or it does not have two
-            players; names it.  Or the game is not known by name and is not a spot.
+            players; names it.  Or the game has incentives already, or it can be compiled again
+            neither by its name nor as a game of cards.
     """
     game, policy = solution.game, find_policy(solution.game, solution)
     if game.n_players != 2:
         raise ValueError(
             f"incentive_prices needs two players, and {game.name} has {game.n_players}"
         )
-    base = evaluate_probabilities(game, policy.probabilities)
+    for text in incentives:
+        Incentive.check_payment(text)
+    compile_again = _compile_again(game)
+    base = values_of(game, policy, player)
     prices = []
     groups = [(text,) for text in incentives] + ([tuple(incentives)] if len(incentives) > 1 else [])
     for group in groups:
-        paying = _with_payments(game, tuple(f"{player} {text}" for text in group))
+        paying = compile_again(**{OPTION: tuple(f"{player} {text}" for text in group)})
         paid = solve(paying, **options)
         leaning = policy_in(game, paid.policy)
         before = evaluate_probabilities(paying, policy.probabilities).values[player]
@@ -180,29 +205,31 @@ def incentive_prices(
                 paid,
                 leaning,
                 float(paid.value[player] - unpaid),
-                float(before - base.values[player]),
+                float(before - base[0]),
                 *price_of(game, base, changed, player),
             )
         )
     return prices
 
 
-def _with_payments(game: CompiledGame, incentives: tuple[str, ...]) -> CompiledGame:
-    """Compile a game again, with incentives.
+def _compile_again(game: CompiledGame) -> Callable[..., CompiledGame]:
+    """Return a function from options to this game with these options.
 
     Raises:
-        ValueError: The game cannot be compiled again, or an incentive is wrong.
+        ValueError: The game has incentives already, or cannot be compiled again.
     """
-    payments: dict[str, Any] = {OPTION: incentives}
-    cut = False if game.recipe is None else game.recipe.cut
-    try:
-        return compile_game(game.name, cut=cut, **payments)
-    except (GameError, TypeError) as error:
-        if OPTION in str(error):
-            raise ValueError(str(error)) from None
-        if game.recompile is not None:
-            return game.with_options(**payments)
-        raise ValueError(
-            f"incentive_prices needs a spot or the name of a built-in game, and {game.name} is "
-            "neither; compile with_incentives(rules, ...) and restate its solution"
-        ) from None
+    layout: dict[str, Any] = {"cut": False}
+    if game.recipe is not None:
+        layout = {"cut": game.recipe.cut, "symmetry": game.recipe.symmetry}
+    by_name: Callable[..., CompiledGame] = partial(compile_game, game.name, **layout)
+    for compile_again in (by_name, game.with_options):
+        try:
+            # A game of one's own may have the name of a built-in game.
+            if compile_again(**{OPTION: ()}).digest == game.digest:
+                return compile_again
+        except (TypeError, ValueError, OSError):
+            continue
+    raise ValueError(
+        f"incentive_prices needs a spot or a built-in game without incentives, and {game.name} is "
+        "not such a game; compile with_incentives(rules, ...) and restate its solution"
+    )

@@ -157,6 +157,8 @@ class _Reader:
             node = Decision(self._player(rest[0], line), name, tuple(labels))
         elif kind == "leaf" and rest[:1] == ["payoffs"]:
             players, payoffs = self._pairs(rest[1:], line)
+            if len(set(players)) != len(players):
+                self.fail(f"node {name[:60]!r} pays a player twice", line)
             utilities = [0.0] * self.n_players
             for player, payoff in zip(players, payoffs, strict=True):
                 utilities[self._player(player, line)] = payoff
@@ -259,4 +261,12 @@ class _Reader:
         if len(roots) != 1 or parents.max() > 1:
             line = self.line_of[int(roots[1]) if len(roots) > 1 else int(parents.argmax())]
             self.fail("the nodes are not one tree", line)
-        return int(roots[0])
+        reached = [int(roots[0])]
+        for number in reached:
+            reached += children[number]
+        if len(reached) < len(self.nodes):
+            # Each of the others has a parent, so that they are cycles.
+            number = min(set(range(len(self.nodes))) - set(reached))
+            name = self.name_of[number][:60]
+            self.fail(f"node {name!r} is not reached from the root", self.line_of[number])
+        return reached[0]

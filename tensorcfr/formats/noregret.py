@@ -172,7 +172,9 @@ def _rules_of(raw: Mapping[str, Any], title: str, source: str) -> Game:
                 raise ValueError(f"the utilities {utilities} are not finite")
             before = pairs.get((first, second), (0.0, 0.0))
             pairs[first, second] = before[0] + row, before[1] + column
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except KeyError as error:
+        raise fail(f"the decision processes are not those of a game: no key {error}") from None
+    except (TypeError, ValueError, IndexError) as error:
         raise fail(f"the decision processes are not those of a game: {error}") from None
     for player, process in enumerate(processes):
         # Decisions that no utility follows still belong to the game.
@@ -224,6 +226,8 @@ class _Process:
             steps: tuple[Step, ...] = ()
             if edge:
                 parent, event = edge
+                if parent not in before:
+                    raise ValueError(f"node {node!r} is not after its parent {parent!r}")
                 steps = before[parent]
                 if parent in self.actions:
                     self.actions[parent].append(event)
@@ -242,6 +246,9 @@ class _Process:
         """Return the steps of a sequence.
 
         Raises:
-            KeyError: There is no such sequence.
+            ValueError: There is no such sequence.
         """
-        return self._steps[tuple(map(str, edge))]
+        sequence = tuple(map(str, edge))
+        if sequence not in self._steps:
+            raise ValueError(f"there is no sequence {list(sequence)}")
+        return self._steps[sequence]

@@ -10,9 +10,9 @@ payments.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -42,10 +42,11 @@ START = "start"
 MOST_STATES = 200_000
 """Largest number of states that are searched for the action of an incentive."""
 INCENTIVES = Several(Text(300), alone=True)
-_INCENTIVE = re.compile(
-    r"(?P<player>\S+)\s+(?:(?P<street>flop|turn|river)\s+)?(?P<action>\S.*?)\s+"
-    r"(?P<amount>[+-]\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?:\s+after\s+(?P<line>\S.*))?"
+_PAYMENT = (
+    r"(?P<payment>(?:(?P<street>flop|turn|river)\s+)?(?P<action>\S.*?)\s+"
+    r"(?P<amount>[+-]\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?:\s+after\s+(?P<line>\S.*))?)"
 )
+"""Pattern of an incentive without its player."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Incentive:
 
     text: str
     """The incentive in words."""
+    payment: str
+    """The incentive without its player."""
     player: int
     """Player who is paid."""
     street: str
@@ -80,14 +83,16 @@ class Incentive:
         Raises:
             ValueError: The text is not an incentive.
         """
-        match = _INCENTIVE.fullmatch(text.strip())
+        by_name = {name: k for k, name in enumerate(players)}
+        by_name |= {str(k): k for k in range(len(players))}
+        # Names may have blanks, and one name may begin with another one.
+        known = "|".join(map(re.escape, sorted(by_name, key=len, reverse=True)))
+        match = re.fullmatch(rf"(?P<player>{known}|\S+)\s+{_PAYMENT}", text.strip())
         if not match or not np.isfinite(float(match["amount"])):
             raise ValueError(
                 f"{OPTION}: {brief(text)} is not an incentive such as '{players[-1]} call +2' or "
                 f"'{players[0]} raise -0.5 after check bet'"
             )
-        by_name = {name: k for k, name in enumerate(players)}
-        by_name |= {str(k): k for k in range(len(players))}
         player = by_name.get(match["player"])
         if player is None:
             raise ValueError(
@@ -98,12 +103,27 @@ class Incentive:
         steps = None if line is None else tuple(line.split()) if line != START else ()
         return cls(
             text.strip(),
+            match["payment"],
             player,
             match["street"] or "",
             match["action"],
             float(match["amount"]),
             steps,
         )
+
+    @staticmethod
+    def check_payment(text: str) -> None:
+        """Check the words of an incentive after its player.
+
+        Raises:
+            ValueError: The text is not such an incentive.
+        """
+        match = re.fullmatch(_PAYMENT, text.strip())
+        if not match or not np.isfinite(float(match["amount"])):
+            raise ValueError(
+                f"{OPTION}: {brief(text)} is not an incentive such as 'call +2' or "
+                "'raise -0.5 after check bet'"
+            )
 
     def takes(self, action: str, actions: Sequence[str]) -> bool:
         """Return whether an action is the one of this incentive.
@@ -260,7 +280,7 @@ class Incentives:
         return self.unpaid_rules.put_in(state.state)
 
     def described(self, state: PaidState) -> list[str]:
-        """Return the texts of the game without payments, and a player's payments."""
+        """Return the texts of the game without payments."""
         texts: list[str] = self.unpaid_rules.described(state.state)
         return texts
 
@@ -270,8 +290,8 @@ class Incentives:
         Raises:
             ValueError: An action does not occur, or not within :data:`MOST_STATES` states.
         """
-        missing, root = set(range(len(self.incentives))), self.root()
-        pending, known = [root], {root}
+        missing, known = set(range(len(self.incentives))), set[PaidState]()
+        pending = [self.root()]
         for state in pending:
             node = self.unpaid_rules.node(state.state)
             edges: list[Any] = [None] if isinstance(node, Deal) else []
@@ -282,18 +302,26 @@ class Incentives:
                 edges = list(node.outcomes)
             if not missing or len(pending) > MOST_STATES:
                 break
-            for edge in edges:
-                following = self.next(state, edge)
-                if following not in known:
-                    known.add(following)
-                    pending.append(following)
+            pending += _new((self.next(state, edge) for edge in edges), known)
         if missing:
             incentive = self.incentives[min(missing)]
             within = f" in its first {MOST_STATES:,} states" if len(pending) > MOST_STATES else ""
             raise ValueError(
-                f"{OPTION}: {brief(incentive.text)}: {self.unpaid_rules.name} has no such action "
-                f"of this player{within}"
+                f"{OPTION}: {brief(incentive.payment)}: player {incentive.player} of "
+                f"{self.unpaid_rules.name} has no such action{within}"
             )
+
+
+def _new(states: Iterable[PaidState], known: set[PaidState]) -> Iterator[PaidState]:
+    """Yield the states that are not known, and add them; states without a hash count as new."""
+    for state in states:
+        try:
+            if state in known:
+                continue
+            known.add(state)
+        except TypeError:
+            pass
+        yield state
 
 
 def _added(utilities: Sequence[float], paid: tuple[float, ...]) -> tuple[float, ...]:
@@ -307,13 +335,30 @@ def _added_thrice(node: Any, paid: tuple[float, ...]) -> Any:
     )
 
 
+def _added_to_pots(node: SidePots, paid: tuple[float, ...]) -> SidePots:
+    """Add payments to the utilities of side pots, which are amounts of chips or functions of them.
+
+    A player's amount is their share of the pots minus the amount that they paid.
+    """
+    if node.utility is None:
+        return node._replace(paid=_added(node.paid, tuple(-p for p in paid)))
+    return node._replace(utility=partial(_paid_utility, node.utility, paid))
+
+
+def _paid_utility(
+    utility: Callable[[tuple[float, ...]], Sequence[float]],
+    paid: tuple[float, ...],
+    won: tuple[float, ...],
+) -> tuple[float, ...]:
+    return _added(utility(won), paid)
+
+
 _ADDITIONS: Mapping[type, Callable[[Any, tuple[float, ...]], Any]] = {
     Terminal: lambda node, paid: Terminal(_added(node.utilities, paid)),
     Fold: lambda node, paid: Fold(_added(node.utilities, paid)),
     Showdown: _added_thrice,
     Runout: _added_thrice,
-    # A player's utility is their share of the pots minus the amount that they paid.
-    SidePots: lambda node, paid: node._replace(paid=_added(node.paid, tuple(-p for p in paid))),
+    SidePots: _added_to_pots,
     Payoff: lambda node, paid: Payoff(1.0, _PaidMatrix(node, paid)),
 }
 """Addition of payments to the utilities of a node, by its class."""

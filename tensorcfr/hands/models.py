@@ -17,8 +17,7 @@ import numpy as np
 from .._util.argument_checks import Kind, Number, OneOf, Several, Text, Whole, checked
 from .._util.one_line import OneLine
 from ..analysis.hand_tables import equities_at
-from ..analysis.other_utilities import price_of
-from ..evaluation.metrics import evaluate_probabilities
+from ..analysis.other_utilities import price_of, values_of
 from ..formats.policies import find_policy
 from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
@@ -323,7 +322,9 @@ class HabitPrice(NamedTuple):
     against_solution: float
     """Loss of value against the solution of the other player."""
     against_best: float
-    """Loss of value if the other player knows the habits and responds best."""
+    """Loss of value if the other player knows the habits and responds best, compared with a best
+    response to the solution.  Of equally good responses the first one counts, action by action; it
+    matters only in games without a constant sum."""
 
 
 @checked()
@@ -352,7 +353,7 @@ def habit_prices(
     """
     game, policy = solution.game, find_policy(solution.game, solution)
     read = [Habit.read(text) for text in habits]
-    base = evaluate_probabilities(game, policy.probabilities)
+    base = values_of(game, policy, player)
     prices = []
     groups = [[habit] for habit in read] + ([read] if len(read) > 1 else [])
     for group in groups:

@@ -12,7 +12,7 @@ _NUMBER = r"\d(?:[\d.,\u00a0 ]*\d)?"
 _AMOUNT = rf"\D{{0,3}}?(?P<amount>{_NUMBER})"
 _STARS_AMOUNT = r"\D{0,3}?(?P<amount>[\d,]+(?:\.\d+)?)"
 _BOXED = rf"[\[(]\s*\D{{0,3}}?(?P<amount>{_NUMBER})\s*[^\d\])]{{0,5}}[\])]"
-_CARDS = r"\[\s*(?P<cards>[^\]]+?)\s*\]"
+_CARDS = r"\[(?P<cards>[^\[\]]+)\]"
 _VERBS = r"(?P<word>folds|checks|calls|bets|raises)"
 _STREETS = r"(?P<street>FLOP|TURN|RIVER)"
 
@@ -29,13 +29,16 @@ class SiteForm(NamedTuple):
     lines: tuple[tuple[str, str], ...]
     """Part of a hand, and the pattern of its line; the first pattern that matches counts.  The
     parts are methods of the reader, and groups their arguments."""
+    groups_by_points: bool = False
+    """True if a single point before three digits separates thousands, ``1.250``; otherwise it is
+    decimal."""
 
     def compiled(self) -> list[tuple[str, re.Pattern[str]]]:
         """Return the parts with their patterns compiled."""
         return [(part, re.compile(pattern)) for part, pattern in self.lines]
 
 
-_BOARD = rf"^\*\*\* {_STREETS}\b.*?(?:\[(?P<cards>[^\]]+)\])?$"
+_BOARD = rf"^\*\*\* {_STREETS}\b.*?(?:\[(?P<cards>[^\[\]]+)\])?$"
 _TWICE = r"^\*\*\* (?:FIRST|SECOND|SHOW ?DOWN \d)\b"
 _SUMMARY = r"^\*\*\* SUMMARY\b"
 
@@ -54,8 +57,8 @@ STARS = SiteForm(
             r"(?P<kind>small & big blinds|small blind|big blind|ante|straddle|button blind) "
             + _STARS_AMOUNT,
         ),
-        ("dealt", r"^Dealt to (?P<name>.+?) \[(?P<cards>[^\]]+)\]$"),
-        ("shows", r"^(?P<name>.+): shows \[(?P<cards>[^\]]+)\]"),
+        ("dealt", r"^Dealt to (?P<name>.+?) \[(?P<cards>[^\[\]]+)\]$"),
+        ("shows", r"^(?P<name>.+): shows \[(?P<cards>[^\[\]]+)\]"),
         (
             "action",
             rf"^(?P<name>.+): {_VERBS}(?: {_STARS_AMOUNT})?"
@@ -73,7 +76,7 @@ WINAMAX = SiteForm(
     (
         ("twice", _TWICE),
         ("summary", _SUMMARY),
-        ("board", rf"^\*\*\* {_STREETS} \*\*\*:? .*?\[(?P<cards>[^\]]+)\]$"),
+        ("board", rf"^\*\*\* {_STREETS} \*\*\*:? .*?\[(?P<cards>[^\[\]]+)\]$"),
         ("seat", rf"^Seat (?P<number>\d+): (?P<name>.+) \({_AMOUNT}\D?(?:, [^)]*)?\)$"),
         (
             "post",
@@ -92,8 +95,8 @@ WINAMAX = SiteForm(
 
 CASSAVA = SiteForm(
     r"^\*{5} (?:Cassava|888\S*)(?: \w+)? Hand History for Game",
-    r"\*{5} [^\n]*? Hand History for Game (?P<name>\d+) \*{5}\s+"
-    r"(?P<stakes>.*?) Blinds (?P<game>[^-\n]+)",
+    r"\*{5} [^\n]{1,50}? Hand History for Game (?P<name>\d{1,30}) \*{5}\s{1,20}"
+    r"(?P<stakes>[^\n]{0,100}?) Blinds (?P<game>[^-\n]+)",
     r"Seat (\d+) is the button",
     (
         ("seat", rf"^Seat (?P<number>\d+): (?P<name>.+) \( {_AMOUNT}\s*\D{{0,3}} \)$"),
@@ -109,6 +112,7 @@ CASSAVA = SiteForm(
         ("action", rf"^(?P<name>.+) {_VERBS}(?: {_BOXED})?$"),
         ("board", rf"^\*\* Dealing (?P<street>flop|turn|river) \*\* {_CARDS}"),
     ),
+    groups_by_points=True,
 )
 """888poker and its skins."""
 
@@ -143,18 +147,20 @@ PARTY = SiteForm(
         ),
         ("board", rf"^\*\* Dealing (?P<street>[Ff]lop|[Tt]urn|[Rr]iver) \*\* (?:: )?\s*{_CARDS}"),
     ),
+    groups_by_points=True,
 )
 
 WINNING = SiteForm(
     r"^\ufeff?(?:Game )?Hand #\d+ - ",
-    r"(?:Game )?Hand #(?P<name>\d+) - (?:.*? - )?(?P<game>[^-]+\([^)]+\)) - "
+    r"(?:Game )?Hand #(?P<name>\d+) - (?:[^\n]{0,100}? - )?"
+    r"(?P<game>[^-]{1,50}\([^)]{1,50}\)) - "
     r"(?P<stakes>[^-]*)",
     r"Seat #(\d+) is the button",
     (
         ("twice", _TWICE),
         (
             "won",
-            r"^Seat \d+: (?P<name>.+?)(?: \((?:small blind|big blind|button)\))* "
+            r"^Seat \d+: (?P<name>.+?)(?: \((?:small blind|big blind|button)\)){0,3} "
             rf"(?:did not show|showed {_CARDS}) and won {_AMOUNT}(?: |$)",
         ),
         ("summary", _SUMMARY),
@@ -180,7 +186,7 @@ WINNING = SiteForm(
 
 BOVADA = SiteForm(
     r"^\ufeff?(?:Bovada|Ignition|Bodog)\S*(?: UK)? Hand #",
-    r"\S+(?: UK)? Hand #(?P<name>\d+)(?P<game>.*)",
+    r"\S{1,50}(?: UK)? Hand #(?P<name>\d+)(?P<game>.*)",
     r"Set dealer(?:/Bring in spot)? \[(\d+)\]",
     (
         ("summary", _SUMMARY),

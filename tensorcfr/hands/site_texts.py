@@ -44,6 +44,7 @@ _TOURNAMENT = re.compile(r"Tournament|Tourney|Trny|Buy-?in", re.IGNORECASE)
 """Word near the head of a hand whose chips are not money."""
 MOST_SEATS = 10
 """Largest number of a seat at a table."""
+_ONE_POINT = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _CARD = re.compile(r"(?:[2-9TJQKA?]|10)[cdhs?]", re.IGNORECASE)
 _WORDS = {"fold": "f", "check": "cc", "call": "cc", "bet": "cbr", "raise": "cbr"}
 HERO = "Hero"
@@ -76,6 +77,8 @@ def _catch(read: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, An
         return read(*arguments)
     except HandError as error:
         return error
+    except (ArithmeticError, ValueError):
+        return HandError("a number of the hand cannot be read")
 
 
 def _parts(text: str, form: str) -> list[str]:
@@ -106,9 +109,12 @@ def _pokerkit_fields(text: str, name: str) -> Parsed:
 
 
 def _decimal(text: str) -> Decimal:
-    """Read an amount; separators of thousands may be commas, points or blanks."""
+    """Read an amount; separators of thousands may be commas, blanks, or several points.
+
+    A comma is decimal before one or two last digits and after a leading 0.
+    """
     digits = re.sub(r"[\s\u00a0]", "", text)
-    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?", digits) or re.search(r",\d{1,2}$", digits):
+    if re.search(r",\d{1,2}$|^0,|^[1-9]\d{0,2}(?:\.\d{3}){2,}$", digits):
         digits = digits.replace(".", "").replace(",", ".")
     return Decimal(digits.replace(",", ""))
 
@@ -132,7 +138,7 @@ def _fields(text: str, site: SiteForm) -> dict[str, Any]:
     button = re.search(site.button, text)
     if not button:
         raise HandError("the button is missing")
-    table, patterns = _TextReader(), site.compiled()
+    table, patterns = _TextReader(groups_by_points=site.groups_by_points), site.compiled()
     for line in map(str.strip, text.splitlines()):
         table.read(line, patterns)
     seats = table.seats
@@ -164,15 +170,20 @@ def _fields(text: str, site: SiteForm) -> dict[str, Any]:
     return table.fields(names, rake) | {
         "user_defined_fields": {} if rake is None else {RAKE: rake},
         "variant": variant,
-        "hand": int(head["name"]) if head["name"].isdigit() else head["name"],
+        "hand": int(head["name"]) if head["name"].isdecimal() else head["name"],
         "currency": next((c for s, c in SYMBOLS.items() if s in stakes), None),
     }
 
 
 class _TextReader:
-    """Posts, cards and actions of a hand, read line by line."""
+    """Posts, cards and actions of a hand, read line by line.
 
-    def __init__(self) -> None:
+    Args:
+        groups_by_points: As for :class:`SiteForm`.
+    """
+
+    def __init__(self, *, groups_by_points: bool) -> None:
+        self._groups_by_points = groups_by_points
         self.seats: dict[str, tuple[int, Decimal]] = {}
         """Number of the seat and chips of each player."""
         self.antes: dict[str, Decimal] = {}
@@ -214,6 +225,12 @@ class _TextReader:
             if match := pattern.match(line):
                 if not self._is_over or part in ("won", "balance"):
                     groups = match.groupdict()
+                    if self._groups_by_points:
+                        groups |= {
+                            key: groups[key].replace(".", "")
+                            for key in ("amount", "total", "dead")
+                            if _ONE_POINT.fullmatch(groups.get(key) or "")
+                        }
                     if "name" in groups:
                         groups["name"] = _name_of(groups["name"])
                     getattr(self, part)(**groups)

@@ -232,6 +232,13 @@ HEAD = "# num_players: 2,\n"
         (HEAD + "node / player 1 actions a a", 2, "same action twice"),
         (HEAD + "node / leaf payoffs 1=1\nnode / leaf payoffs 1=1", 3, "there twice"),
         (HEAD + "node / leaf payoffs 1=1\nnode /x leaf payoffs 1=1", 3, "not one tree"),
+        (
+            "# openspiel,\n" + HEAD + "node r leaf payoffs 1=1\nnode a player 1 actions b\n"
+            "node b player 1 actions a",
+            4,
+            "node 'a' is not reached from the root",
+        ),
+        (HEAD + "node / leaf payoffs 1=1 1=3", 2, "node '/' pays a player twice"),
         (HEAD + "node / leaf payoffs 1=1\ninfoset I nodes /", 3, "'/' is not a decision"),
         (HEAD + "node / leaf payoffs 1=1\ninfoset I", 3, "an infoset is"),
         (HEAD + "tree", 2, "a line begins with node or infoset"),
@@ -256,6 +263,7 @@ def test_refused_files_of_liteefg(text: str, line: int, message: str) -> None:
     assert error.value.line == line
 
 
+LATE = {"parent_edge": ["q", "a"], "node": {"id": "e", "type": "DECISION_POINT"}}
 PROCESS = [{"parent_edge": [], "node": {"id": "d", "type": "DECISION_POINT"}}]
 
 
@@ -272,8 +280,13 @@ PROCESS = [{"parent_edge": [], "node": {"id": "d", "type": "DECISION_POINT"}}]
         (json.dumps({PROCESSES: [[], []], "utilities": []}), "there are no utilities"),
         (
             json.dumps({PROCESSES: [[], []], "utilities": [{"sequences": [[], ["d", "a"]]}]}),
-            "not those of a game",
+            r"there is no sequence \['d', 'a'\]",
         ),
+        (
+            json.dumps({PROCESSES: [[LATE], []], "utilities": []}),
+            "node 'e' is not after its parent 'q'",
+        ),
+        (json.dumps({PROCESSES: [[{}], []], "utilities": []}), "no key 'parent_edge'"),
         (json.dumps({PROCESSES: 3, "utilities": []}), "not those of a game"),
     ],
 )

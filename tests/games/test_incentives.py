@@ -16,9 +16,13 @@ from support.reference import ReferenceCFR, build_tree
 from support.slow_values import DealtCards, SlowValues
 from tensorcfr import Game, GameError, Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.analysis import incentive_prices
-from tensorcfr.formats import parse_spot, spot_text
+from tensorcfr.analysis.comparison import seated
+from tensorcfr.analysis.other_utilities import values_of
+from tensorcfr.evaluation import best_response
+from tensorcfr.formats import find_policy, parse_spot, spot_text
 from tensorcfr.games import make_game
-from tensorcfr.games.incentives import with_incentives
+from tensorcfr.games.incentives import Incentive, with_incentives
+from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.model.same_numbers import have_same_numbers
 from tensorcfr.rules import Decision, Terminal
 
@@ -77,6 +81,10 @@ RULES: dict[str, tuple[Any, tuple[tuple[str, ...], Payments]]] = {
     "kuhn": (lambda: make_game("kuhn(cards=4)"), KUHN),
     "kuhn, 3 players": (lambda: make_game("kuhn(players=3)"), (KUHN[0][:1], KUHN[1][:1])),
     "leduc": (lambda: make_game("leduc(ranks=2)"), LEDUC),
+    "goofspiel": (
+        lambda: make_game("goofspiel(cards=3)"),
+        (("1 2 +0.5",), [(1, {"2"}, 0.5, None)]),
+    ),
     "random": (lambda: random_game(3, zero_sum=True), RANDOM),
     "random, 3 players": (lambda: random_game(5, n_players=3), RANDOM),
     "random hands": (lambda: random_public_tree_game(4), RANDOM),
@@ -187,6 +195,14 @@ def test_other_ends() -> None:
     assert paid.pots == unpaid.pots
     assert np.subtract(unpaid.paid, paid.paid).tolist() == [0.0, 4.0, 0.0]
     assert compile_game(game).utility_sums == (0.0, 4.0)
+    prizes: dict[str, Any] = {"players": 3, "stacks": (10, 8, 6), "payouts": (50, 30, 20)}
+    game = make_game("push_or_fold", incentives="0 allin +1", **prizes)
+    states = [game.root(), game.unpaid_rules.root()]
+    for action in ("allin", "call", "fold"):
+        states = [g.next(s, action) for g, s in zip((game, game.unpaid_rules), states, strict=True)]
+    paid, unpaid = game.node(states[0]), game.unpaid_rules.node(states[1])
+    change = np.subtract(paid.utility((2.0, -1.0, -1.0)), unpaid.utility((2.0, -1.0, -1.0)))
+    assert change == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
 
 
 def test_the_rest_of_the_rules_is_unchanged(tmp_path: Any) -> None:
@@ -212,7 +228,7 @@ def test_the_rest_of_the_rules_is_unchanged(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("source", "texts", "message"),
     [
-        ("kuhn", "1 call +1", r"'1 call \+1': KuhnPoker has no such action of this player"),
+        ("kuhn", "1 call +1", r"'call \+1': player 1 of KuhnPoker has no such action"),
         ("kuhn", "1 bet 1", "'1 bet 1' is not an incentive such as"),
         ("kuhn", "2 bet +1", "there is no player '2', but 0, 1"),
         ("kuhn", "0 bet +1 after bet", "no such action"),
@@ -225,8 +241,19 @@ def test_refused_incentives(source: str, texts: str, message: str) -> None:
         compile_game(source, incentives=texts)
 
 
+def test_names_with_blanks() -> None:
+    names = "small blind", "big blind"
+    assert Incentive.read("big blind raise +1 after call", names).player == 1
+    with pytest.raises(ValueError, match="there is no player 'big', but small blind, big blind"):
+        Incentive.read("big bet +1", names)
+
+
 def test_incentives_are_not_given_twice() -> None:
     rules = make_game("kuhn", incentives="1 bet +1")
+    paid = solve(compile_game(rules), iters=1)
+    for solution in (paid, solve(compile_game("kuhn", incentives="1 bet +1"), iters=1)):
+        with pytest.raises(ValueError, match="without incentives"):
+            incentive_prices(solution, 0, "bet +1")
     with pytest.raises(TypeError, match="must not have incentives already"):
         with_incentives(rules, ["0 bet +1"])
 
@@ -266,6 +293,28 @@ def rows_of(policy: Policy) -> dict[str, list[float]]:
     return {label: list(row.values()) for label, row in policy.items()}
 
 
+class NamedAsKuhn(PaidByHistory):
+    """Kuhn poker with the name of the built-in game and ten times its utilities."""
+
+    name = "kuhn"
+
+    def node(self, state: Any) -> Any:
+        node = super().node(state)
+        return Terminal([10.0 * u for u in node.utilities]) if isinstance(node, Terminal) else node
+
+
+def test_losses_without_a_constant_sum() -> None:
+    """The other player's best response to x is R, as 2 > 1, and to y it is L."""
+    game = compile_game(
+        MatrixGame(
+            [[[3.0, 0.5], [5.0, 1.0]], [[1.0, 2.0], [4.0, 0.0]]], actions=[["x", "y"], ["L", "R"]]
+        )
+    )
+    for row, expected in (("x", (3.0, 0.5)), ("y", (5.0, 5.0))):
+        policy = find_policy(game, {"P0": {row: 1.0}, "P1": {"L": 1.0}})
+        assert values_of(game, policy, 0) == expected
+
+
 def test_prices_of_other_games() -> None:
     """A spot in chunks is compiled again with its options; a game of one's own is refused."""
     exact: dict[str, Any] = {"algorithm": "cfr", "iters": 30, "precision": "float64"}
@@ -277,10 +326,19 @@ def test_prices_of_other_games() -> None:
     unpaid, paid = evaluate(game, price.policy), evaluate(paying, price.solution.policy)
     assert paid.values[0] == pytest.approx(unpaid.values[0], abs=1e-11)
     assert paid.values[1] - unpaid.values[1] == pytest.approx(price.paid, abs=1e-11)
-    own = solve(compile_game(as_game(make_game("kuhn"))), iters=1)
-    with pytest.raises(ValueError, match="needs a spot or the name of a built-in game"):
+    flat = game.flat()
+    values = []
+    for policy in (solution.policy, seated((solution.policy, price.policy))):
+        best = best_response(flat, policy.to_dict(), 0).policy
+        values.append(evaluate(flat, best).values[1])
+    assert not game.constant_sum
+    assert price.against_best == pytest.approx(values[0] - values[1], abs=1e-9)
+    own = solve(compile_game(NamedAsKuhn(as_game(make_game("kuhn")), [])), iters=1)
+    with pytest.raises(ValueError, match="needs a spot or a built-in game"):
         incentive_prices(own, 0, "bet +1")
-    with pytest.raises(ValueError, match=r"'1 call \+1'"):
+    with pytest.raises(ValueError, match="'call more' is not an incentive such as 'call \\+2'"):
+        incentive_prices(own, 0, "call more")
+    with pytest.raises(ValueError, match=r"'call \+1': player 1 of KuhnPoker"):
         incentive_prices(solve(compile_game("kuhn"), iters=1), 1, "call +1")
     with pytest.raises(ValueError, match="two players"):
         incentive_prices(solve(compile_game("kuhn(players=3)"), iters=1), 1, "bet +1")

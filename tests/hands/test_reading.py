@@ -15,6 +15,7 @@ from support.slow_hands import SlowHand
 from tensorcfr.hands import parse_hands, read_hands
 from tensorcfr.hands.played_hands import positions
 from tensorcfr.hands.reading import RECORDS
+from tensorcfr.hands.site_texts import fields_of_text
 
 # Written for these tests in the form of the sites; amounts are checked on paper.
 STARS = """PokerStars Hand #12:  Hold'em No Limit ($0.50/$1.00 USD) - 2024/01/02 3:04:05 ET
@@ -302,6 +303,28 @@ def test_all_sites_write_the_same_hand(name: str) -> None:
     assert hand.currency == currency
     names = ("Small Blind", "Hero", "Dealer") if name == "bovada" else stars.players
     assert hand.players == names
+
+
+def test_three_decimal_places_are_no_thousands() -> None:
+    read = parse_hands(
+        STARS.replace("Rake $3", "Rake $3.004").replace("$117 from", "$116.996 from")
+    )
+    assert not read.reasons
+    text = WINAMAX.replace("(100€)", "(0.125€)").replace("(40€)", "(2.125€)")
+    fields = next(iter(fields_of_text(text) or ()))
+    assert isinstance(fields, dict)
+    assert list(map(float, fields["starting_stacks"])) == [2.125, 1250.5, 0.125]
+    (hand,) = parse_hands(CASSAVA.replace("$1,250.50", "1.250 $")).hands
+    assert hand.stacks == (40.0, 1250.0, 100.0)
+
+
+def test_a_number_that_cannot_be_read_is_a_reason() -> None:
+    """The other hands of the file are read."""
+    wrong = STARS.replace("($40 in chips)", "($, in chips)")
+    named = STARS.replace("Hand #12", "Hand #\N{SUPERSCRIPT TWO}")
+    found = parse_hands(f"{wrong}\n\n{named}\n\n{STARS}")
+    assert [hand.name for hand in found.hands] == ["\N{SUPERSCRIPT TWO}", "12"]
+    assert list(found.reasons) == ["a number of the hand cannot be read"]
 
 
 def test_chips_of_tournaments_are_not_money() -> None:
