@@ -210,8 +210,8 @@ def _call_kernels(request: SolveRequest, shows_values: bool) -> None:
     A solve that begins with objects of the caller (locks, warm starts, solutions) has no plan: they
     may keep numbers that kernels compute, and functions of the caller must not run twice.
     """
-    theirs = (request.cluster, request.state_dir, request.locks, request.warm_start, request.start)
-    is_plain = request.record.passes_whole_game and all(given is None for given in theirs)
+    objects = (request.cluster, request.state_dir, request.locks, request.warm_start, request.start)
+    is_plain = request.record.passes_whole_game and all(value is None for value in objects)
     if is_plain and request.game.n_sequences <= MOST_AHEAD:
         with closing(make_solver(replace(request, threads=1))) as solver:
             solver.evaluate()
