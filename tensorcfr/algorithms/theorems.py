@@ -28,6 +28,7 @@ ALONE = (
     "in `evaluation.gains`.  Players who change together may take more from another one, so a "
     "value is not a promise to its player."
 )
+ONLY_TWO = "Only two players act, so statements about two players hold."
 ALTERNATING = "for alternating updates Burch et al. 2019"
 SAMPLED = "Lanctot et al. 2009; Farina et al. 2020"
 FELL = "the exploitability of the average strategy fell"

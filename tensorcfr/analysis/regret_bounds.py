@@ -107,7 +107,7 @@ def regrets(
     True
 
     Args:
-        game: The game: flat, or a card game without chunks, such as every game of three players.
+        game: The game: flat, or a card game without chunks, such as a river of three players.
             Regrets by infoset of the latter follow its arrays, where the deals of hands are
             infosets of one action, and equivalent infosets are one.
         algorithm: A name or a record of an iterative algorithm.

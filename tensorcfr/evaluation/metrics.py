@@ -61,8 +61,13 @@ def meaning_of_exploitability(game: CompiledGame) -> str | None:
 
     It is None in two-player zero-sum games, where exploitability bounds the loss of a strategy.
     """
-    if game.n_players == 2 and game.zero_sum:
-        return None
+    if game.n_contestants == 2 and game.zero_sum:
+        if game.n_players == 2:
+            return None
+        return (
+            f"Only two of the {game.n_players} players act.  Exploitability is the mean gain over "
+            f"all players: 2/{game.n_players} of the mean over the two."
+        )
     kind = "general-sum" if not game.zero_sum else f"{game.n_players}-player"
     return (
         f"In a {kind} game exploitability is the mean gain of a player who alone changes "

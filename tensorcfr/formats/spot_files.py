@@ -150,10 +150,11 @@ def spot_text(spot: Spot | CompiledGame) -> str:
     if not isinstance(rules, Spot):
         raise TypeError(f"spot must be a spot of {' or '.join(SPOTS)}, not {brief(spot)}")
     options = options_of(rules)
-    tables = {"ranges": dict(zip(PLAYERS, options["ranges"], strict=True))}
-    lines = []
+    tables, lines = {}, []
+    if len(options["ranges"]) == len(PLAYERS):
+        tables["ranges"] = dict(zip(PLAYERS, options["ranges"], strict=True))
     for key, value in options.items():
-        if key == "ranges":
+        if key in tables:
             continue
         if isinstance(value, Mapping):
             # TOML has no null value, so leave out None.

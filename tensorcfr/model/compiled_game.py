@@ -108,6 +108,14 @@ class CompiledGame(PayingGame, ABC):
     """True if hands or outcomes that the payoffs cannot tell apart are one in the arrays of
     policies."""
 
+    @cached_property
+    def n_contestants(self) -> int:
+        """Number of players without those who never act and always get the same."""
+        if self.n_players == 2:
+            return 2
+        varies = np.ptp(self.utilities, axis=0) > self.utility_tolerance
+        return sum(bool(varies[p]) or self.count_of(p) > 0 for p in range(self.n_players))
+
     @property
     def by_histories(self) -> bool:
         """True if traversals go through histories, and not through public nodes."""

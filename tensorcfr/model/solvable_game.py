@@ -49,6 +49,11 @@ class SolvableGame:
         return ""
 
     @property
+    def n_contestants(self) -> int:
+        """Number of players without those who never act and always get the same."""
+        return self.n_players
+
+    @property
     def is_compiled(self) -> bool:
         """True if all infosets and histories are known; False for a game that is solved from its
         rules."""

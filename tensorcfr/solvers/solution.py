@@ -15,7 +15,7 @@ from .._util.argument_checks import Flag, Limit, Where, checked
 from .._util.files import replacing
 from .._util.renamed import renamed_attributes
 from ..algorithms import Record
-from ..algorithms.theorems import ALONE
+from ..algorithms.theorems import ALONE, ONLY_TWO
 from ..evaluation import CorrelatedPlan, Evaluation
 from ..evaluation.exact import ExactEquilibrium
 from ..evaluation.metrics import meaning_of_exploitability
@@ -213,12 +213,14 @@ class Solution(_Evaluated):
             return f"No theorem.  {self.game.caveat}"
         # None: the rules of an uncompiled game do not tell whether the sum is constant.
         constant = self.game.constant_sum is None or bool(self.game.constant_sum)
-        zero_sum = self.game.n_players == 2 and constant
+        zero_sum = self.game.n_contestants == 2 and constant
         parts = [self.algorithm.guarantee(zero_sum=zero_sum), self.game.caveat]
         if self.locks:
             parts.insert(1, "Equilibria are those of the game with the locks.")
-        if self.game.n_players > 2:
+        if self.game.n_contestants > 2:
             parts.append(ALONE)
+        elif zero_sum and self.game.n_players > 2:
+            parts.insert(0, ONLY_TWO)
         return "  ".join(filter(None, parts))
 
     @property

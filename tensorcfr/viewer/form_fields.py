@@ -25,7 +25,7 @@ NUMBERS = (
 """Options that are one number."""
 SHARES = ("rake", "add_allin", "force_allin", "merging")
 """Options that the form shows in per cent."""
-LISTS = ("folded", "add", "remove")
+LISTS = ("folded", "add", "remove", "incentives")
 """Options that are several texts; the form has one on each line."""
 SIZES = ("bets", "raises")
 SEATS = {len(names): names for names in (PLAYERS, THREE_PLAYERS)}
@@ -134,6 +134,8 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
         if name in options:
             lines = options[name]
             fields[name] = "\n".join([lines] if isinstance(lines, str) else lines)
+    if options.get("deal_folded"):
+        fields["deal_folded"] = "yes"
     for name in SIZES:
         for street in STREETS:
             texts = [_sizes_for(options.get(name), street, seat) for seat in SEATS[n_players]]

@@ -35,7 +35,7 @@ class Opponent:
             needs ``locks``. ``max_loss`` is the largest risk in per cent of the pot, or in the unit
             of a game without a pot. ``trust`` is the trust in the model in per cent.
         solutions: The solutions on the page.
-        has_pot: True if the game begins with a pot.
+        has_pot: True if the game begins with a pot, and its values are chips.
 
     Raises:
         TypeError: A value has a wrong type.

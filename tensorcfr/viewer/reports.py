@@ -35,6 +35,10 @@ ITERATIONS = 100_000
 SPARE = 4
 """Free memory, in sizes of a solution, that solutions kept for opening leave to the next solve."""
 
+KEPT = 0.25
+"""Share of the free memory at the beginning of a report that solutions kept for opening may take;
+their measured bytes are without labels and other objects."""
+
 
 class Solving(Protocol):
     """Part of a session that reports use."""
@@ -61,7 +65,8 @@ class Reports:
 
     Rows are added board by board, and saved in a table in the user's folder, if there is one: the
     same report goes on from its finished boards. Solutions are kept for opening while there is
-    memory for them, the latest ones.
+    memory for them, the latest ones: at most :data:`KEPT` of the memory that is free at the
+    beginning.
 
     Args:
         session: The session.
@@ -75,7 +80,8 @@ class Reports:
         self._chips: dict[str, Any] | None = None
         self._table: Path | None = None
         self._rows: list[dict[str, Any]] = []
-        self._solutions: dict[str, Solution] = {}
+        self._solutions: dict[str, tuple[Solution, int]] = {}
+        self._most_kept = 0.0
         self._number = 0
         self._boards: list[Flop] = []
         self._done = 0
@@ -115,7 +121,8 @@ class Reports:
             self._chips = shown.at_table(node)["chips"]
             self._table = self._path(rules, line, percent)
             self._rows, self._done, self._error, self._is_stopped = [], 0, None, False
-            self._solutions, self._number = {}, self._number + 1
+            self.forget()
+            self._most_kept, self._number = KEPT * free_memory(), self._number + 1
             self._began = time.monotonic()
             self._thread = Thread(target=self._work, args=(rules,), daemon=True)
             self._thread.start()
@@ -139,6 +146,15 @@ class Reports:
     def stop(self) -> None:
         """Stop the report after the board that is being solved."""
         self._is_stopped = True
+
+    def forget(self) -> None:
+        """Drop the solutions that are kept for opening; a running report keeps no more."""
+        self._solutions, self._most_kept = {}, 0.0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the solutions that are kept for opening."""
+        return sum(n_bytes for _, n_bytes in [*self._solutions.values()])
 
     def status(self, number: int = 0, known: int = 0) -> dict[str, Any]:
         """Return the rows so far, and the progress.
@@ -225,15 +241,17 @@ class Reports:
         game = compile_game(rules.game, **rules.options)
         solution = solve(game, **options)
         size = game.nbytes + sum(array.nbytes for array in solution.state or ())
-        self._solutions["".join(str(rules.cards[card]) for card in rules.board)] = solution
-        while self._solutions and free_memory() < SPARE * size:
-            del self._solutions[next(iter(self._solutions))]
+        self._solutions["".join(str(rules.cards[card]) for card in rules.board)] = solution, size
+        while self.nbytes > self._most_kept or free_memory() < SPARE * size:
+            # The form may empty them at any time.
+            if self._solutions.pop(next(iter(self._solutions), ""), None) is None:
+                break
         return solution
 
     def _open(self, spot: Spot, board: str) -> None:
         try:
             session = self._session
-            solution = self._solutions.get(board)
+            solution, _ = self._solutions.get(board, (None, 0))
             with compiles_seen() as self._compiles:
                 shown = solution
                 if shown is None:

@@ -195,6 +195,8 @@ class Session:
             "title": name if len(name) <= LONGEST_TITLE else name.partition("(")[0],
             "players": game.n_players,
             "zero_sum": game.zero_sum,
+            "contestants": game.n_contestants,
+            "has_joint_play": not game.chunks.n_chunks,
             "infosets": game.n_infosets,
             "kind": self.nodes.kind,
             "root": self.nodes.root,
@@ -276,7 +278,7 @@ class Session:
             locks: Probabilities by infoset and action.
             iterations: Number of iterations.
             target: Exploitability at which the solve ends earlier; by default :attr:`target` in a
-                first solve.
+                first solve, but not for chips.
             for_chips: True to solve a hand of a tournament for chips.
 
         Raises:
@@ -288,7 +290,7 @@ class Session:
         """
         if target is not None:
             target = EXPLOITABILITY("target", target)
-        elif not self._is_solved:
+        elif not self._is_solved and not for_chips:
             target = self.target
         game = self.nodes.chip_game() if for_chips else self.game
         checked = Locks(game, locks)
@@ -308,7 +310,9 @@ class Session:
             ValueError: The request does not fit the game or its solutions.
         """
         solutions = [values.solution for values in self.solutions]
-        opponent = Opponent(request, solutions, has_pot=self.is_spot)
+        # Values of a tournament are prizes, which have no pot.
+        has_pot = self.is_spot and self.nodes.facts["tournament"] is None
+        opponent = Opponent(request, solutions, has_pot=has_pot)
 
         def work(running: Running) -> None:
             def hook(progress: Progress) -> bool:
@@ -345,8 +349,8 @@ class Session:
         """
         JOINT("iterations", iterations)
         record = CFR_PLUS(alternating=False)
-        locks = self.solutions[0].solution.locks
-        (point,) = regrets(self.game, record, checkpoints=[iterations], locks=locks)
+        first = self.solutions[0].solution
+        (point,) = regrets(first.game, record, checkpoints=[iterations], locks=first.locks)
         gaps = {"average": max(point.average), "weighted": max(point.weighted)}
         return {"iterations": iterations, **gaps}
 

@@ -118,7 +118,9 @@ class SpotForm:
             MemoryError: The spot does not fit into the free memory.
         """
         rules = spot_of(options)
-        size, needed = _fitting(rules, _precision(precision))
+        # A build drops these solutions first.
+        spare = 0 if self.session is None else self.session.reports.nbytes
+        size, needed = _fitting(rules, _precision(precision), spare)
         return {
             "hands": [len(hands) for hands in rules.hands],
             "public_nodes": size.public_nodes,
@@ -178,6 +180,8 @@ class SpotForm:
         precision = _precision(request.get("precision"))
         if source is None:
             source = spot_of(request.get("spot"))
+            if self.session is not None:  # Solutions of boards must not take its memory.
+                self.session.reports.forget()
             _fitting(source, precision)
             if target is not None:
                 target = target / 100.0 * source.pot_value
@@ -459,8 +463,13 @@ def _threads(threads: Any) -> int | str:
     return checked
 
 
-def _fitting(rules: Spot, precision: str) -> tuple[GameSize, int]:
+def _fitting(rules: Spot, precision: str, spare: int = 0) -> tuple[GameSize, int]:
     """Return the size of a spot, and the bytes to build and solve it.
+
+    Args:
+        rules: The spot.
+        precision: Precision of the solve.
+        spare: Bytes that will be free in addition.
 
     Raises:
         ValueError: The spot is too large to count.
@@ -473,7 +482,7 @@ def _fitting(rules: Spot, precision: str) -> tuple[GameSize, int]:
             "give fewer sizes"
         )
     needed = {name: int(size.bytes_in_all(name)[1]) for name in CHUNK_BYTES}
-    if needed[precision] > (free := free_memory()):
+    if needed[precision] > (free := free_memory() + spare):
         fits = needed["int16"] <= free
         remedy = "choose the precision int16" if fits else "give fewer sizes or smaller ranges"
         raise MemoryError(

@@ -135,6 +135,9 @@ def test_words_of_fields_that_are_no_numbers(page: Any, tmp_path: Path) -> None:
         page.fill("#form-pot", "5.5")
         page.fill("#form-stacks", "97.5")
         page.wait_for_selector("#form-size:has-text('Smallest chip 0.1')")
+        page.fill("#form-target", "0,5")
+        page.click("#build:not([disabled])")
+        page.wait_for_selector("#building.error:has-text('The target must be a number, not 0,5')")
 
 
 def test_a_build_is_cancelled(page: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

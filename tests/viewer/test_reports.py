@@ -18,6 +18,7 @@ from tensorcfr.games.poker.flops import flops, texture
 from tensorcfr.games.poker.strength import CATEGORY_SHIFT, STRAIGHT, STRAIGHT_FLUSH, strengths
 from tensorcfr.viewer.reports import Reports
 from tensorcfr.viewer.session import Session
+from tensorcfr.viewer.spot_form import SpotForm
 
 TURN: dict[str, Any] = {
     "board": "Td9d6hQd",
@@ -80,7 +81,7 @@ def test_a_board_is_opened_and_solved(session: Session, tmp_path: Path) -> None:
     reports.begin(BOARDS[1], 0, 1.0)
     told = finished(reports)
     assert told["kept"] == [BOARDS[1]]
-    kept = reports._solutions[BOARDS[1]]
+    kept, _ = reports._solutions[BOARDS[1]]
     reports.open(BOARDS[1])
     assert finished(reports)["opened"] == 1
     # The solution of the report is shown; without it the board is solved to the same target.
@@ -88,7 +89,7 @@ def test_a_board_is_opened_and_solved(session: Session, tmp_path: Path) -> None:
     assert shown.status()["running"] is None
     kept.save(tmp_path / "kept.npz")
     assert Solution.load(tmp_path / "kept.npz", registered=False).iterations == kept.iterations
-    reports._solutions.clear()
+    reports.forget()
     reports.open(BOARDS[1])
     finished(reports)
     while shown.status()["running"]:
@@ -105,6 +106,26 @@ def test_solutions_are_dropped_if_memory_is_short(
     reports = reports_of(session, tmp_path)
     reports.begin(BOARDS[1], 0, 1.0)
     assert finished(reports)["kept"] == []
+
+
+def test_solutions_that_are_kept_have_a_limit(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quarter of the free memory at the beginning; none after a new spot has begun."""
+    shown = Session(session.solutions[0].solution, precision="float32")
+    reports = shown.reports
+    reports.begin(BOARDS[1], 0, 1.0)
+    assert finished(reports)["kept"] == [BOARDS[1]]
+    # Enough for the solve, and for one solution but not for two.
+    monkeypatch.setattr(
+        "tensorcfr.viewer.reports.free_memory", lambda size=reports.nbytes: 6 * size
+    )
+    reports.begin(" ".join(BOARDS), 0, 1.0)
+    assert finished(reports)["kept"] == [BOARDS[-1]]
+    start = SpotForm(shown)
+    monkeypatch.setattr(start, "_start", lambda *_: None)
+    start.begin({"spot": shown.rules.options, "iterations": 1})
+    assert reports.status()["kept"] == []
 
 
 def test_only_rows_that_are_new_are_sent(session: Session, tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ import pytest
 
 from support.browsing import IN_BROWSER, click_to, open_page, running, served
 from support.triples import equities_by_triples
-from tensorcfr import Solution, compile_game, solve
+from tensorcfr import Solution, compile_game, solve, viewer
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.analysis import regrets
+from tensorcfr.errors import CutError
+from tensorcfr.formats.spot_files import parse_spot, spot_text
 from tensorcfr.games import make_spot
-from tensorcfr.viewer.form_fields import fields_of, spot_of
+from tensorcfr.viewer.form_fields import FIELDS, fields_of, spot_of
 from tensorcfr.viewer.library import Library
 from tensorcfr.viewer.server import Server
 from tensorcfr.viewer.session import Session
@@ -35,6 +37,13 @@ LINES = ("", "check", "bet36 call", "bet36 fold")
 @pytest.fixture(scope="module")
 def river() -> Solution:
     return solve(compile_game("holdem", **SPOT), iters=30, checkpoints=(), precision="float32")
+
+
+@pytest.fixture(scope="module")
+def folded() -> Solution:
+    options = SPOT | {"ranges": SPOT["ranges"][:2], "folded": ("99",), "deal_folded": True}
+    game = compile_game("holdem", **options | {"stacks": 100, "bets": "60%"})
+    return solve(game, iters=30, checkpoints=(), precision="float32")
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +98,32 @@ def test_the_gap_of_the_joint_play(river: Solution, session: Session) -> None:
         session.joint_play(10**9)
 
 
+def test_the_joint_play_is_for_games_without_chunks(session: Session) -> None:
+    assert session.about()["has_joint_play"]
+    turn = SPOT | {
+        "board": "Td9d6hQc",
+        "ranges": ("QsQh", "JsJd", "9h9s"),
+        "bets": "",
+        "raises": "",
+    }
+    in_chunks = Session(solve(compile_game("holdem", **turn), iters=0))
+    assert not in_chunks.about()["has_joint_play"]
+    with pytest.raises(CutError):
+        in_chunks.joint_play(2)
+
+
+def test_a_folded_hand_is_not_a_third_player_who_acts(folded: Solution, river: Solution) -> None:
+    assert (folded.game.n_contestants, river.game.n_contestants) == (2, 3)
+    two = solve(compile_game("kuhn"), folded.algorithm, iters=0).guarantee
+    assert folded.guarantee == f"Only two players act, so statements about two players hold.  {two}"
+    shown = Session(folded).about()
+    assert (shown["contestants"], shown["players"]) == (2, 3)
+    assert shown["solutions"][0]["meaning"].startswith("Only two of the 3 players act.")
+    raked = solve(folded.game.with_options(rake=0.05), iters=0)
+    assert "Only two players" not in raked.guarantee
+    assert "Players who change together" not in raked.guarantee
+
+
 def test_refusals_name_the_players(session: Session) -> None:
     with pytest.raises(ValueError, match="training needs two players"):
         session.trainer.deal(0, 0, 0)
@@ -106,10 +141,28 @@ def test_fields_make_the_spot_of_three_that_they_come_from() -> None:
     assert [fields[f"bets.river{end}"] for end in ("", ".middle", ".ip")] == ["60%", "a", "60%"]
     again = spot_of({"stacks": fields["stacks"], **{k: SPOT[k] for k in SPOT if k != "stacks"}})
     assert again.betting == rules.betting
+    assert parse_spot(spot_text(rules)).options == {**rules.options, "ranges": list(SPOT["ranges"])}
     with pytest.raises(ValueError, match="donk needs two ranges, not 3"):
         SpotForm().size(SPOT | {"donk": {"river": "30%"}})
     with pytest.raises(ValueError, match="the spot has no ranges"):
         SpotForm().size(SPOT | {"ranges": ["", "", ""]})
+
+
+def test_no_option_of_a_spot_is_lost_in_the_form() -> None:
+    given: dict[str, Any] = dict.fromkeys(FIELDS, "1") | {
+        "ranges": ["AA", "KK"],
+        "deal_folded": True,
+    }
+    given |= {name: {"river": "50%"} for name in ("bets", "raises", "donk")}
+    given["incentives"] = ("ip call +2", "oop bet -1")
+    fields = fields_of(given)
+    assert (fields["deal_folded"], fields["incentives"]) == ("yes", "ip call +2\noop bet -1")
+    assert {*FIELDS} - {name.partition(".")[0] for name in fields} == {"ranges"}
+    assert "deal_folded" not in fields_of(given | {"deal_folded": False})
+    # The page takes fields that it knows.
+    form = Path(viewer.__file__).with_name("static") / "form.js"
+    known = form.read_text().partition("const FIELDS = {")[2].partition("};")[0]
+    assert all(f"{name}:" in known for name in ("deal_folded", "incentives", "folded"))
 
 
 class TestPage:
@@ -132,9 +185,25 @@ class TestPage:
             page.keyboard.press("Enter")
             page.wait_for_function("() => document.getElementById('joint-said').innerText")
             assert "joint play of 20 iterations" in page.inner_text("#joint-said")
+            page.click("#solve")
+            page.wait_for_function("() => !document.getElementById('joint-said').innerText")
             assert page.is_hidden("#show-trainer")
             assert page.is_hidden("#show-report")
             assert page.is_hidden("#opponent")
+
+    def test_a_folded_hand(self, page: Any, folded: Solution, tmp_path: Path) -> None:
+        with running(Server(Session(folded), library=Library(tmp_path))) as server:
+            open_page(page, server.url)
+            assert "beyond half of the pot at the start (60 / 2)" in page.inner_text("#convention")
+            assert page.is_hidden("#joint")
+            page.click("#edit-tree")
+            page.wait_for_selector("#build:not([disabled])")
+            assert page.is_checked("#form-deal_folded")
+            page.fill("#form-incentives", "ip call +2")
+            options = page.evaluate("spotOptions()")
+            assert (options["deal_folded"], options["incentives"]) == (True, ["ip call +2"])
+            page.wait_for_selector("#build:not([disabled])")
+            assert spot_of(options).options["deal_folded"]
 
     def test_the_form_adds_a_player(self, page: Any, tmp_path: Path) -> None:
         with running(Server(None, library=Library(tmp_path))) as server:

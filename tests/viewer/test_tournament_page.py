@@ -16,6 +16,7 @@ from tensorcfr import Solution, compile_game, evaluate, solve
 from tensorcfr.analysis import SolvedSpot, prize_table, table_change
 from tensorcfr.games.holdem import grid_label, grid_place
 from tensorcfr.games.tournaments import risk
+from tensorcfr.viewer.opponents import Opponent
 from tensorcfr.viewer.session import Session
 from tensorcfr.viewer.spot_form import SpotForm
 
@@ -105,9 +106,29 @@ def test_a_solve_for_chips(prizes: Solution) -> None:
     np.testing.assert_array_equal(second.policy.probabilities, twin.policy.probabilities)
     assert second.locks is not None
     assert dict(second.locks) == dict(twin.locks or {})
+    # A target in prizes is not one in chips.
+    unsolved = Session(solve(prizes.game, iters=0, precision="float32"))
+    unsolved.target = 1e9
+    unsolved.solve({}, 3, for_chips=True)
+    wait(unsolved)
+    assert unsolved.solutions[-1].solution.iterations == 3
     ordinary = Session(solve(compile_game("kuhn"), iters=1))
     with pytest.raises(TypeError, match="kuhn is not a hand of a tournament"):
         ordinary.solve({}, 5, for_chips=True)
+
+
+def test_the_largest_risk_is_in_prizes(
+    prizes: Solution, chips: Solution, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No per cent: these would be of all prizes."""
+    monkeypatch.setattr("tensorcfr.viewer.opponents.check_constant_sum", lambda game: None)
+    asked: list[Any] = []
+    monkeypatch.setattr(Opponent, "respond", lambda self, _: asked.append(self.max_loss))
+    for solution in (prizes, chips):
+        session = Session(solution)
+        session.respond({"player": 0, "model": "locks", "locks": {"AsAh": {}}, "max_loss": 2}, 5)
+        session.finish()
+    assert asked == [2, "2%"]
 
 
 FORM: dict[str, Any] = RIVER | {"ranges": ["AsAh,KsQs", "KsKh,QdJd"], "stacks": "200, 350"}

@@ -18,7 +18,7 @@ const SIZES = {
 };
 const FIELDS = {
   game: "holdem", players: "2", board: "Td9d6hQc", ...Object.fromEntries(RANGE_FIELDS.map((name, index) => [name, EXAMPLES.holdem[index]])), pot: "100", stacks: "200",
-  chip: "", big_blind: "", rake: "", rake_cap: "", dead: "", folded: "", payouts: "", others: "", bounties: "",
+  chip: "", big_blind: "", rake: "", rake_cap: "", dead: "", folded: "", deal_folded: "", incentives: "", payouts: "", others: "", bounties: "",
   split: "", "donk.turn": "", "donk.river": "", add_allin: "150", force_allin: "15", merging: "10", add: "", remove: "", line: "",
   ...SOLVING, ...SIZES, ...Object.fromEntries(Object.entries(SIZES).flatMap(([name, sizes]) => [[`${name}.middle`, sizes], [`${name}.ip`, sizes]])),
 };
@@ -44,7 +44,8 @@ function spotOptions() {
   const options = {bets: sizes("bets"), raises: sizes("raises"), ranges: rangeFields().map(name => spot[name])};
   for (const name of ["game", "board", "pot", "stacks", "payouts", "others", "bounties", "chip", "big_blind", "rake_cap", "dead"]) options[name] = spot[name];
   for (const name of ["rake", "add_allin", "force_allin", "merging"]) options[name] = share(spot[name]);
-  for (const name of ["folded", "add", "remove"]) if (linesOf(spot[name]).length) options[name] = linesOf(spot[name]);
+  if (spot.deal_folded) options.deal_folded = true;
+  for (const name of ["folded", "add", "remove", "incentives"]) if (linesOf(spot[name]).length) options[name] = linesOf(spot[name]);
   if (donk.length) options.donk = Object.fromEntries(donk);
   return options;
 }
@@ -144,12 +145,16 @@ async function showForm() {
 
 function drawForm() {
   const number = {inputmode: "decimal"};
+  const deal = make("input", {id: "form-deal_folded", type: "checkbox", on: {change: () => changed("deal_folded", deal.checked ? "yes" : "")}});
+  deal.checked = Boolean(spot.deal_folded);
   const boardAndChips = make("fieldset", {}, make("legend", {}, "board and chips"),
     make("div", {class: "pairs"}, choice("game", "game", choices.spots), choice("players", "players", Object.keys(choices.seats))), field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
     make("div", {class: "pairs"}, field("pot", "pot", number), field("stacks", "stacks", {title: "one number, or one of each player: 100,200,150"}), field("rake", "rake, %", {...number, placeholder: "0"}), field("rake_cap", "rake cap", {...number, placeholder: "none"})),
-    more("form-more", "chip, blinds, dead and folded cards", ["chip", "big_blind", "dead", "folded"],
+    more("form-more", "chip, blinds, dead and folded cards, incentives", ["chip", "big_blind", "dead", "folded", "deal_folded", "incentives"],
       make("div", {class: "pairs"}, field("chip", "smallest chip", {...number, placeholder: "fits"}), field("big_blind", "big blind", number)), field("dead", "dead cards", {placeholder: "2c2d"}),
       area("folded", "ranges that folded, one on each line", "random, !top 25%"),
+      make("label", {class: "check", title: "exact, for one range; an iteration takes about seven times as long"}, deal, "deal the folded hand"),
+      area("incentives", "incentives, one on each line", "ip call +2"),
       said("Bets are rounded to the smallest chip: by default 1, 0.1, 0.01, …, whichever fits the pot and the stacks.")));
   const money = more("form-tournament", "tournament", ["payouts", "others", "bounties"],
     field("payouts", "prizes", {placeholder: "500,300,200; empty in a cash game"}),
@@ -241,6 +246,7 @@ function sayBuilding(text, failed) {
 
 async function build(what) {
   const target = Number(spot.target);
+  if (what.spot && !Number.isFinite(target)) { sayBuilding(`The target must be a number, not ${spot.target}.`, true); return; }
   const options = what.spot ? {target: target > 0 ? target : null, precision: spot.precision, fields: changedFields()} : {target: null};
   try {
     await request("/api/form/solve", {...what, ...options, iterations: Number(spot.iterations), threads: spot.threads === "auto" ? null : Number(spot.threads)});

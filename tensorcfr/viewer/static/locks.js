@@ -163,6 +163,7 @@ async function watch() {
     state.version = isNew ? status.version : state.version;
     if (!running && !status.error) saySolving(endOf(state.about.solutions[state.about.solutions.length - 1].status));
     showAbout();
+    if (!running) showJoint(null);
     if (isNew) { await go(state.wanted, state.chosen, false); quietly(showEquity)(); }
   }
   if (running) showCurve(running.trace);

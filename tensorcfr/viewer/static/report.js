@@ -40,7 +40,11 @@ async function ask(path, body) {
   followReport();
 }
 
-const beginReport = () => ask("/api/report/begin", {boards: report.boards, node: state.node.id, target: Number(report.target) || null});
+async function beginReport() {
+  if (Number.isFinite(Number(report.target))) return ask("/api/report/begin", {boards: report.boards, node: state.node.id, target: Number(report.target) || null});
+  report.note = `The target must be a number, not ${report.target}.`;
+  drawReport();
+}
 const openRow = board => { state.wanted = state.about.root; ask("/api/report/open", {board}); };
 
 // The session shows the board now: begin at the report's line.
@@ -126,7 +130,7 @@ function saveReport() {
 // Solutions of boards are kept in memory; other boards are solved again.
 function keptText(told) {
   const all = new Set(told.rows.map(row => row.board)).size, kept = told.kept.length;
-  return kept === all ? "it opens at once" : `${kept ? `${whole(kept)} of ${whole(all)} open at once, the others` : "the boards"} are solved again`;
+  return kept === all ? "it opens at once" : kept ? `${whole(kept)} of ${whole(all)} open at once, the others are solved again` : "each board is solved again";
 }
 
 function reportTable() {

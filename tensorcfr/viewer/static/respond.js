@@ -27,7 +27,9 @@ function showOpponent() {
 
 async function respond() {
   const {player, model, habits, risk, trust} = opponent, amountOf = text => text.trim() ? Number(text) : null;
-  saySolving("");
+  const wrong = Object.entries({risk, trust}).find(([, text]) => text.trim() && !Number.isFinite(Number(text)));
+  saySolving(wrong ? `The ${wrong[0]} must be a number, not ${wrong[1]}.` : "", wrong);
+  if (wrong) return;
   try {
     await request("/api/respond", {player: Number(player), model, habits: linesOf(habits), locks: state.locks, max_loss: amountOf(risk), trust: amountOf(trust), iterations: Number(at("iterations").value)});
     watch();

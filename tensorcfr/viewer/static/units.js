@@ -1,6 +1,8 @@
 // Values on the screen: their unit, and the amount from which they count. The page states both.
 
-const partName = () => state.about.players > 2 ? "a third of" : "half";
+// Players to whom the pot at the start belongs in equal parts; a folded player whose hand is dealt has none.
+const sharers = () => state.about.start && state.about.start.put_in ? state.about.start.put_in.filter(chips => chips > 0).length : state.about.players;
+const partName = () => sharers() > 2 ? "a third of" : "half";
 const VALUE_OF = {net: () => `net of ${partName()} the pot`, pot: () => "share of the pot"};
 const VALUE_IN = {chips: () => "chips", bb: () => "big blinds", percent: () => "% of the pot"};
 
@@ -32,7 +34,7 @@ function convention(chips = chipsOf(state.node)) {
   if (!hasPot()) return unit ? `EV: ${unit} won or lost in the whole game${per}.` : "";
   return valueOf() === "pot"
     ? `EV: part of the pot that the player gets from here on, own bets included; a fold is 0${per}.`
-    : `EV: won beyond ${partName().replace(/ of$/, "")} of the pot at the start (${brief(pot, 6)} / ${state.about.players})${per}; the values of all players sum to 0, less rake.`;
+    : `EV: won beyond ${partName().replace(/ of$/, "")} of the pot at the start (${brief(pot, 6)} / ${sharers()})${per}${state.about.zero_sum ? "; the values of all players sum to 0" : ""}.`;
 }
 
 function showUnits() {

@@ -21,17 +21,22 @@ function showCost() {
 }
 
 // Meaning of the gains of three players, and the gap of a joint play, which has a theorem.
+let joining = 0;
 function showJoint(found, failed) {
-  const box = at("joint");
-  box.hidden = !answers || state.about.players < 3 || state.about.kind !== "public";
+  const turn = ++joining, box = at("joint");
+  box.hidden = !answers || state.about.contestants < 3 || state.about.kind !== "public";
   if (box.hidden) return;
   const ask = make("button", {id: "joint-ask", title: "iterations of CFR+ with simultaneous updates", on: {click: async () => {
     ask.disabled = true;
-    try { showJoint(await request(`/api/joint?iterations=${Number(at("iterations").value)}`)); at("joint-ask").focus(); } catch (error) { showJoint(null, error.message); }
+    let found = null, failed = "";
+    try { found = await request(`/api/joint?iterations=${Number(at("iterations").value)}`); } catch (error) { failed = error.message; }
+    if (turn !== joining) return;  // The page shows another game or solution.
+    showJoint(found, failed);
+    at("joint-ask").focus();
   }}}, "gap of the joint play");
-  const said = found && `In the joint play of ${whole(found.iterations)} iterations all players play the strategies of one iteration, drawn at random. Nobody gains more than ${exploitable(found.weighted)} by leaving it for a fixed strategy (equally likely iterations: ${exploitable(found.average)}). With more iterations this goes to 0.`;
+  const said = found && `In the joint play of ${whole(found.iterations)} iterations all players play the strategies of one iteration, drawn at random. Nobody gains more than ${exploitable(found.weighted)} by leaving it for a fixed strategy. If all iterations are equally likely, it is at most ${exploitable(found.average)}. With more iterations this goes to 0.`;
   box.replaceChildren(make("p", {class: "dim"}, "“could gain” is exact: the best response of a player who changes alone. Players who change together may take more from another one, so a value is not a promise."),
-    make("p", {class: "buttons"}, ask), make("p", {id: "joint-said", role: "status", class: failed ? "error" : "dim"}, failed || said || ""));
+    ...(state.about.has_joint_play ? [make("p", {class: "buttons"}, ask)] : []), make("p", {id: "joint-said", role: "status", class: failed ? "error" : "dim"}, failed || said || ""));
 }
 
 // Bubble factors of each pair of players, and below each the risk premium.
