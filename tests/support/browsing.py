@@ -48,7 +48,8 @@ def served(*solutions: Solution) -> AbstractContextManager[Server]:
 
 def failed(message: Any) -> bool:
     """Whether the console reports an error; the page may ask once more when the server is gone."""
-    return message.type == "error" and "ERR_CONNECTION" not in message.text
+    gone = ("ERR_CONNECTION", "ERR_SOCKET")
+    return message.type == "error" and not any(word in message.text for word in gone)
 
 
 def ended(error: Any) -> bool:
