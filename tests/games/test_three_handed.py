@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.card_games import LimitOfThree
 from support.layouts import same_strategies
 from tensorcfr import GameError, Solver, compile_game, solve
 from tensorcfr.games import make_game
@@ -22,6 +23,7 @@ from tensorcfr.games.poker.three_runouts import (
 )
 from tensorcfr.games.three_handed import ThreeHandedPush
 from tensorcfr.games.tournaments import tournament
+from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.rules import Fold, SidePots
 
 DECK: dict[str, Any] = {"ranks": "2345", "suits": 2, "runout": 2}
@@ -30,6 +32,39 @@ DECK: dict[str, Any] = {"ranks": "2345", "suits": 2, "runout": 2}
 @pytest.fixture(scope="module")
 def rules() -> ThreeHandedPush:
     return ThreeHandedPush(**DECK, stacks=(3, 5, 4), ante=0.25)
+
+
+@pytest.mark.parametrize("prizes", [False, True])
+def test_payoffs_of_single_terminals_are_sums_over_triples(
+    rules: ThreeHandedPush, prizes: bool
+) -> None:
+    hand: Any = rules
+    if prizes:
+        hand = tournament(rules, stacks=rules.stacks, payouts=(5, 2), others=(2,))
+    nodes = compile_game(hand).nodes
+    disjoint = [set(hand) for hand in rules.hands[0].tolist()]
+    possible = np.array(
+        [[[not (a & b or a & c or b & c) for c in disjoint] for b in disjoint] for a in disjoint]
+    )
+    # Hands that differ only in suits have the same reach: one for each pair of ranks.
+    ranks = rules.hands[0] // 2
+    reaches = [np.sin(ranks.sum(axis=1) * k + ranks.prod(axis=1)) ** 2 for k in (1.0, 2.0, 3.0)]
+    joint = possible / possible.sum()
+    queue, ends = [0], 0
+    for node in queue:
+        queue += [step.node for step in nodes.children(node)]
+        if nodes.player(node) != TERMINAL:
+            continue
+        ends += 1
+        coefficient, key = nodes.payoff(node)
+        for player in range(3):
+            paid = np.broadcast_to(coefficient * nodes.matrix(key)[player], joint.shape)
+            others = [p for p in range(3) if p != player]
+            weighted = np.moveaxis(joint * paid, (player, *others), (0, 1, 2))
+            expected = weighted @ reaches[others[1]] @ reaches[others[0]]
+            found = nodes.payoffs(node, player, reaches)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    assert ends == 7
 
 
 def test_orders_are_those_of_every_deal(rules: ThreeHandedPush) -> None:
@@ -211,3 +246,11 @@ def test_refused_arguments(options: dict[str, Any], message: str) -> None:
 def test_suits_are_needed(rules: ThreeHandedPush) -> None:
     with pytest.raises(GameError, match="need symmetry"):
         compile_game(rules, symmetry=False)
+
+
+def test_showdowns_without_a_run_out_are_refused_with_prizes() -> None:
+    """The prizes of the weakest hand depend on which of the others wins."""
+    hand = tournament(LimitOfThree(4, 1, (1,), 1), stacks=(20, 20, 40), payouts=(50, 30, 20))
+    with pytest.raises(GameError, match="by the order of the others' hands"):
+        compile_game(hand)
+    assert sum(solve(compile_game(hand, cut=False), "cfr", iters=1).value) == pytest.approx(0)

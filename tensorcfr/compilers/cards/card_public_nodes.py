@@ -41,6 +41,7 @@ from .card_sums import (
 )
 from .flat_cards import Deals, HandByHand
 from .three_hand_payoffs import HandsOnBoards, amounts_of
+from .triple_payoffs import ALL_TIE, runout_payoffs
 
 BOARDS_KEPT = 16
 """Number of cached masks of possible hands, one per board and player.  Queries visit all lines of
@@ -485,7 +486,21 @@ class CardNodes(PublicNodes):
         """Return :meth:`payoffs` in a game of three players."""
         left = self.others_left(node, player, own_reach)
         weight = self.remaining_weight(node, player, self._unit_reach) * self.share(node)
-        amounts = amounts_of(self.betting.amounts[self.at(node)[0]])
+        betting_node = self.at(node)[0]
+        utilities = self.betting.amounts[betting_node]
+        if self.betting.kind[betting_node] == RUNOUT:
+            tie = utilities[ALL_TIE, player] * weight * self._disjoint_weight(node, player, left)
+            return tie + runout_payoffs(
+                rules=self.rules,
+                name=self.name_of_game,
+                cards=int(self.betting.runs[betting_node]),
+                symmetry=self.symmetry,
+                dealing=self.dealing,
+                utilities=utilities[:, player],
+                player=player,
+                own_reach=own_reach,
+            )
+        amounts = amounts_of(utilities)
         if not amounts[player, FIRST:].any():  # The player wins no pot by strength.
             disjoint = self._disjoint_weight(node, player, left)
             return amounts[player, CONSTANT] * weight * disjoint

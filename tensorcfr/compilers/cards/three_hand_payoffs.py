@@ -17,10 +17,7 @@ from ...rules import CardGame
 from .card_sums import without
 from .form import CardForm
 from .payoffs import PayoffBuilder
-from .triple_payoffs import ALL_TIE
-
-ROUNDING = 1e-12
-"""Largest difference between payoffs, relative to the largest, that counts as rounding."""
+from .triple_payoffs import ALL_TIE, ROUNDING
 
 
 class ThreeHandPayoffs(PayoffBuilder):
@@ -232,7 +229,8 @@ def amounts_of(utilities: np.ndarray) -> np.ndarray:
         payoff[first, second] = utilities[:, player]
         # Several orders have both other hands stronger, or both weaker.  The payoffs of side pots
         # are equal in them; prizes also depend on who of the others wins.
-        if not np.allclose(payoff[first, second], utilities[:, player], rtol=ROUNDING, atol=0.0):
+        differences = np.abs(payoff[first, second] - utilities[:, player])
+        if (differences > ROUNDING * np.abs(payoff).max()).any():
             raise GameError(
                 f"a showdown of three players pays player {player} by the order of the others' "
                 "hands: only a run-out of cards can do that; the flat game (cut=False) takes it"

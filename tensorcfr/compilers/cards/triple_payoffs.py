@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,48 @@ def triple_payoffs(
         amount=np.stack(amounts, axis=1)[:, :, : len(tables)].copy(),
     )
     return (part,)
+
+
+def runout_payoffs(
+    rules: CardGame,
+    name: str,
+    cards: int,
+    symmetry: Symmetry,
+    dealing: Dealing,
+    utilities: np.ndarray,
+    player: int,
+    own_reach: Sequence[np.ndarray],
+) -> np.ndarray:
+    """Return a player's payoffs at an all-in, less those of a tie of all hands.
+
+    Args:
+        rules: The rules.
+        name: The name of the game.
+        cards: Number of cards that are run out.
+        symmetry: The classes of hands.
+        dealing: The probabilities of the deal.
+        utilities: float64 (orders,): the player's utility for each order of the hands.
+        player: The player.
+        own_reach: For each player float64 (hands,): their own reach.
+
+    Returns:
+        float64 (hands,): for each hand, the sum over the hands of the others.
+
+    Raises:
+        GameError: Hands of a class, which differ only in suits, have different reaches.
+    """
+    shares = _by_order(_probabilities(rules, name, cards, symmetry, dealing))
+    table = np.moveaxis(_table(utilities - utilities[ALL_TIE], shares), player, 0)
+    others = [p for p in range(PLAYERS) if p != player]
+    for opponent in reversed(others):
+        classes = symmetry.classes[0][opponent]
+        reach = own_reach[opponent][classes.first]
+        if not np.array_equal(reach[classes.of_hand], own_reach[opponent]):
+            raise GameError(f"{name}: hands that differ only in suits must have the same reach")
+        table = table @ reach
+    own_classes = symmetry.classes[0][player]
+    by_hand: np.ndarray = (table / own_classes.size)[own_classes.of_hand]
+    return by_hand
 
 
 ALL_TIE = int(np.flatnonzero(orders_of(PLAYERS).max(axis=1) == 0)[0])
