@@ -19,7 +19,6 @@ import numpy as np
 
 from .._util.argument_checks import Kind, Several, Text, brief, checked
 from ..rules import (
-    CardGame,
     Chance,
     Deal,
     Decision,
@@ -392,7 +391,7 @@ def with_incentives(
     """
     if isinstance(rules, Incentives):
         raise TypeError(f"rules must not have incentives already, as {brief(rules)} has")
-    names = getattr(rules, "player_names", ()) if isinstance(rules, CardGame) else ()
+    names = getattr(rules, "player_names", ())
     if len(names) != rules.n_players:
         names = tuple(str(k) for k in range(rules.n_players))
     read = tuple(Incentive.read(text, names) for text in incentives)
