@@ -10,7 +10,7 @@ from typing import Any
 from .._util.memory_budget import budget, free_memory, no_garbage_collection
 from ..errors import MemoryLimitError
 from ..formats.game_sources import resolve_rules, resolve_spot
-from ..games.incentives import with_changes
+from ..games.incentives import with_other_options
 from ..games.poker.spot import Spot
 from ..model.chunked_game import ChunkedGame
 from ..model.compiled_game import CompiledGame
@@ -73,7 +73,7 @@ def _with_options(
         memory_limit: Memory limit in bytes; None for the free memory.
         changes: The other options.
     """
-    changed: Any = with_changes(rules, changes)
+    changed: Any = with_other_options(rules, changes)
     symmetry, cut, limit, has_text = options
     is_named = has_text and isinstance(changed, Spot)
     named = resolve_spot(changed) if is_named else resolve_rules(changed)

@@ -406,7 +406,7 @@ def with_incentives(
     return game
 
 
-def with_changes(rules: Any, changes: Mapping[str, Any]) -> Any:
+def with_other_options(rules: Any, changes: Mapping[str, Any]) -> Any:
     """Return a game of cards with other options, which may be ``incentives``.
 
     Raises:
