@@ -1,8 +1,9 @@
 """Free memory, and budgets for the memory that a piece of work may take.
 
 Work that may grow too large runs under a :class:`MemoryBudget`. It announces large allocations
-before it makes them (:func:`reserve`), and the growth of the process is measured. The growth also
-includes memory that was not announced, such as the game states that a user's rules create.
+before it makes them (:func:`reserve`, :func:`reserves`), and the growth of the process is measured.
+The growth also includes memory that was not announced, such as the game states that a user's rules
+create.
 Announcements alone would miss that memory, and measurements alone would notice an array that does
 not fit too late.
 """
@@ -16,10 +17,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from ..errors import MemoryLimitError
 
+Arguments, Result = ParamSpec("Arguments"), TypeVar("Result")
 FALLBACK = 4 << 30
 """Bytes assumed free if the system does not report them."""
 LEAST = 64 << 20
@@ -236,6 +240,26 @@ def reserve(coming: int, what: str | None = None) -> None:
         current.reserve(coming, what)
     else:
         require(coming, what or "this")
+
+
+def reserves(
+    coming: Callable[Arguments, int],
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Decorate a function that allocates much, so that every call announces it first.
+
+    Args:
+        coming: Function from the arguments of the call to the bytes to be allocated.
+    """
+
+    def decorated(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        @wraps(work)
+        def reserved(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            reserve(coming(*args, **kwargs))
+            return work(*args, **kwargs)
+
+        return reserved
+
+    return decorated
 
 
 def require(needed: float, what: str, limit: int | None = None) -> None:

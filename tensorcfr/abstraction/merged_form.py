@@ -12,9 +12,8 @@ import numpy as np
 
 from .._util.memory_budget import free_memory, require
 from ..compilers.form_of_histories import lay_out
-from ..model.arrays import SequenceForm
+from ..model.arrays import SequenceForm, levels_below_root
 from ..model.flat_game import FlatGame
-from ..model.levels import levels_below_root
 from ..payoff import PayoffPart
 from ..payoff.entries import payoff_entries
 

@@ -393,7 +393,12 @@ def is_whole(value: object) -> TypeGuard[int]:
 class LinearProgram(Record):
     """Linear program that solves a two-player zero-sum game exactly, without iterations."""
 
-    is_exact = True
+    equilibria = MappingProxyType(
+        {
+            "floats": "evaluation.linear_program:equilibrium",
+            "fractions": "evaluation.exact:exact_equilibrium",
+        }
+    )
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
         nash = "the strategies are a Nash equilibrium, exact to rounding."

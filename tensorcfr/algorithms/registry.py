@@ -28,8 +28,6 @@ class Record:
     """Formula or description in one line."""
     source: str
     """Citation of the paper."""
-    is_exact = False
-    """True if it computes an equilibrium directly, without iterations."""
     is_sampled = False
     """True if it samples histories, and therefore takes a seed."""
     samples_rules = False
@@ -57,6 +55,14 @@ class Record:
     """Solver classes as ``"module:Class"`` of this package, by layout of the game
     (:class:`tensorcfr.model.layout.Layout`) or ``"cluster"``.  A module is imported when its solver
     is first needed.  Empty for an algorithm without iterations."""
+    equilibria: ClassVar[Mapping[str, str]] = {}
+    """Functions that compute an equilibrium without iterations, named as in ``solvers``, by the
+    numbers of the result: ``"floats"`` or ``"fractions"``.  Empty for one that iterates."""
+
+    @property
+    def is_exact(self) -> bool:
+        """True if it computes an equilibrium directly, without iterations."""
+        return bool(self.equilibria)
 
     @property
     def merges_infosets(self) -> bool:

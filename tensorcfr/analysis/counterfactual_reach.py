@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..model.arrays import levels_below_root
 from ..model.flat_game import FlatGame
-from ..model.levels import levels_below_root
 
 TOGETHER = 50_000
 """Largest number of public nodes whose joint probabilities of hands are computed in one

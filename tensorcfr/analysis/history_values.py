@@ -14,10 +14,9 @@ from .._util.renamed import renamed_attributes
 from ..errors import UnknownNameError, suggest
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
-from ..model.arrays import CHANCE, HistoryTree
+from ..model.arrays import CHANCE, HistoryTree, levels_below_root
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
-from ..model.levels import levels_below_root
 from ..model.team_game import reach_by_steps, step_probabilities
 
 

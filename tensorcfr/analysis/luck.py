@@ -22,10 +22,9 @@ from .._util.argument_checks import Kind, Several, Whole, checked
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import strategies_at
 from ..formats.policies import find_policy
-from ..model.arrays import CHANCE, TERMINAL, not_none
+from ..model.arrays import CHANCE, TERMINAL, levels_below_root, not_none
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import require_flat
-from ..model.levels import levels_below_root
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..model.team_game import step_probabilities

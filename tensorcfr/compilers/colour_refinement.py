@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._util.limits import PAYOFF_HASH_STEPS
-from .._util.memory_budget import reserve
-from ..model.arrays import CHANCE, PublicTree
-from ..model.levels import levels_below_root
+from .._util.memory_budget import reserves
+from ..model.arrays import CHANCE, PublicTree, levels_below_root
 from .shared_tables import BYTES_PER_DEAL
 
 HASH_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
@@ -180,8 +179,12 @@ class _PayoffHashes:
         pair = weight * len(tree.matrix_table) + tree.matrix[payoff]
         distinct, self.table = np.unique(pair, return_inverse=True)
         self.coefficient = float_bits(tree.coefficient[payoff])
+        self._hash_cells(tree, distinct)
+
+    @reserves(lambda self, tree, distinct: BYTES_PER_DEAL * len(distinct) * tree.prior.size)
+    def _hash_cells(self, tree: PublicTree, distinct: np.ndarray) -> None:
+        """Hash the cells of tables with these weights and matrices, which are combined."""
         weights, matrices = np.divmod(distinct, len(tree.matrix_table))
-        reserve(BYTES_PER_DEAL * len(distinct) * tree.prior.size)
         self.possible = tree.alive[weights]
         bits = float_bits(tree.expected_utility(weights, matrices))
         # The probability is hashed in addition to the payoff: hands of different probability must
@@ -233,11 +236,11 @@ class _PayoffHashes:
             ]
 
 
+@reserves(lambda tree, payoffs, colour: _bytes_of_signatures(tree))
 def _signatures(
     tree: PublicTree, payoffs: _PayoffHashes, colour: list[np.ndarray]
 ) -> list[np.ndarray]:
     """Hash each hand's subgame at every node, uint64 (nodes, hands) for each player."""
-    reserve(_bytes_of_signatures(tree))
     signatures = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
     for player_signatures, row in zip(signatures, payoffs.rows(colour), strict=True):
         player_signatures[payoffs.terminals] = hash_pair(

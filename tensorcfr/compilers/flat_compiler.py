@@ -22,7 +22,7 @@ from .compilation import Compilation
 from .derived_rules import joins_labels
 from .history_reader import HistoryGame, Infosets
 from .moved_payoffs import simplify
-from .public_tree_reader import Read
+from .public_states import Read
 from .symmetry import merge
 
 BYTES_EXPANDED = 240

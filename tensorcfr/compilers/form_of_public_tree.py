@@ -14,13 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.memory_budget import reserve
-from ..model.arrays import PublicTree, SequenceForm, bucket_layout
+from .._util.memory_budget import reserves
+from ..model.arrays import PublicTree, SequenceForm, bucket_layout, levels_below_root, smallest_int
 from ..model.chunked_form import ALIGNED, whole_rows
-from ..model.levels import levels_below_root
 from . import payoff_blocks
 from .payoff_blocks import NO_STEP, EntrySequences, action_sequences
-from .shared_tables import smallest_int
 
 BYTES_PER_NODE = 130
 """Bytes per public node for the layout: last own actions, levels, and sorts."""
@@ -80,6 +78,7 @@ def build(tree: PublicTree) -> tuple[SequenceForm, PublicTree]:
     return built.form._replace(operator=parts), built.tree
 
 
+@reserves(lambda tree, forest=None: BYTES_PER_NODE * tree.n_nodes)
 def lay_out(tree: PublicTree, forest: Forest | None = None) -> Built:
     """Build the sequence form of a two-player game, or of a part of one.
 
@@ -89,13 +88,12 @@ def lay_out(tree: PublicTree, forest: Forest | None = None) -> Built:
         tree: The public tree, or the forest of a part below an artificial node 0.
         forest: The entries into the part; None for a whole game.
     """
-    reserve(BYTES_PER_NODE * tree.n_nodes)
     steps = _trace(tree, forest)
     possible, masks = possible_hands(tree, everybody=forest is not None)
     bucket, table, bucket_mask = _buckets(tree, steps, possible)
     rank = _ranks(tree, steps, bucket, table)
-    tree = tree._replace(bucket=smallest_int(bucket), rank=smallest_int(rank))
     form, entered = _layout(tree, table, bucket_mask, masks, forest)
+    tree = tree._replace(bucket=smallest_int(bucket), rank=smallest_int(rank))
     form = form._replace(infoset_parent=_parents(tree, steps, form, entered))
     operator = payoff_blocks.build(tree, steps.last, steps.reachable, form, entered)
     return Built(form._replace(operator=operator), tree, steps.last, entered)
@@ -302,6 +300,7 @@ def _layout(
     return form, EntrySequences(np.array([0, count]), first, np.ones_like(mask), mask)
 
 
+@reserves(lambda tree, steps, form, entered: BYTES_PER_INFOSET * int(form.player_infosets[-1]))
 def _parents(
     tree: PublicTree, steps: Steps, form: SequenceForm, entered: EntrySequences
 ) -> np.ndarray:
@@ -309,9 +308,7 @@ def _parents(
     nodes = tree.by_place
     player = tree.player[nodes].astype(np.int64)
     places = action_sequences(tree, form, entered, player, steps.last[player, nodes])
-    infosets = int(form.player_infosets[-1])
-    reserve(BYTES_PER_INFOSET * infosets)
-    parent = np.empty(infosets, dtype=np.uint32)
+    parent = np.empty(int(form.player_infosets[-1]), dtype=np.uint32)
     infoset = begin = 0
     for bucket, count in enumerate(form.bucket_stride.tolist()):
         lanes = slice(begin, begin + count)

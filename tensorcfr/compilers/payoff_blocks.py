@@ -7,12 +7,13 @@ A block has one program per player, which multiplies by a matrix of hands in few
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from .._util import limits
-from .._util.memory_budget import reserve
+from .._util.memory_budget import reserve, reserves
 from ..model.arrays import PublicTree, SequenceForm
 from ..payoff import PayoffBlocks, PayoffEntries, PayoffPart
 from ..payoff.blocks import COLUMNS
@@ -68,6 +69,11 @@ class Terminals:
     """float64 (tables, 2, hands, hands): probability times utility of every deal, for each
     player."""
 
+    @cached_property
+    def n_deals(self) -> np.ndarray:
+        """int64 (tables,): number of deals that pay something."""
+        return np.count_nonzero(self.tables.any(axis=1), axis=(1, 2))
+
 
 def build(
     tree: PublicTree,
@@ -101,7 +107,7 @@ def build(
     run = _runs(order, places, ends.matrix)
     first = np.flatnonzero(run)
     length = np.diff(np.append(first, len(order)))
-    blocked = _block_is_cheaper(length, ends.matrix[order[first]], programs, ends.tables)
+    blocked = _block_is_cheaper(length, ends.matrix[order[first]], programs, ends.n_deals)
     in_block = np.repeat(blocked, length)
     blocks = _blocks(
         order[in_block], order[first[blocked]], length[blocked], ends, places, programs
@@ -170,17 +176,35 @@ def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Terminal
     step = last[:, terminals].astype(np.int64)
     pair = weight * len(tree.matrix_table) + tree.matrix[payoff]
     distinct, matrix = np.unique(pair, return_inverse=True)
-    # Fill the tables one at a time: they take gigabytes in large games, and temporaries would
-    # double that.  The search for a program needs up to six further tables.
-    reserve(8 * (2 * len(distinct) + 6) * tree.prior.size + BYTES_PER_END * len(terminals))
-    tables = np.empty((len(distinct), 2, *tree.prior.shape))
-    for table, number in zip(tables, distinct.tolist(), strict=True):
-        table[:] = tree.expected_utility(*divmod(number, len(tree.matrix_table)))
-    ends = Terminals(step, matrix, tree.coefficient[payoff], tables)
+    ends = Terminals(
+        step, matrix, tree.coefficient[payoff], _tables(tree, distinct, len(terminals))
+    )
     order = np.lexsort((matrix, *step))
     new = np.ones(len(order), dtype=bool)
     new[1:] = (np.diff(step[:, order], axis=1) != 0).any(axis=0)
     return ends if new.all() else _add_equal_ends(ends, order, np.flatnonzero(new))
+
+
+# The search for a program needs up to six further tables.
+@reserves(
+    lambda tree, distinct, ends: (
+        8 * (2 * len(distinct) + 6) * tree.prior.size + BYTES_PER_END * ends
+    )
+)
+def _tables(tree: PublicTree, distinct: np.ndarray, ends: int) -> np.ndarray:
+    """Compute probability times utility of every deal, float64 (tables, 2, hands, hands).
+
+    Args:
+        tree: The public tree.
+        distinct: int64 (tables,): numbers of weight and matrix, combined.
+        ends: Number of terminals, whose layout takes memory, too.
+    """
+    # Fill the tables one at a time: they take gigabytes in large games, and temporaries would
+    # double that.
+    tables = np.empty((len(distinct), 2, *tree.prior.shape))
+    for table, number in zip(tables, distinct.tolist(), strict=True):
+        table[:] = tree.expected_utility(*divmod(number, len(tree.matrix_table)))
+    return tables
 
 
 def _add_equal_ends(ends: Terminals, order: np.ndarray, first: np.ndarray) -> Terminals:
@@ -236,22 +260,21 @@ def _block_is_cheaper(
     length: np.ndarray,
     matrix: np.ndarray,
     programs: list[tuple[Program, Program]],
-    tables: np.ndarray,
+    n_deals: np.ndarray,
 ) -> np.ndarray:
     """Return whether each run takes less time as a block than as single entries, bool (runs,).
 
     Args:
         length: int64 (runs,): terminals of each run.
-        matrix: int64 (runs,): index into ``programs`` and ``tables``.
+        matrix: int64 (runs,): index into ``programs`` and ``n_deals``.
         programs: The programs of both players for each table.
-        tables: float64 (tables, 2, hands, hands): probability times utility of every deal.
+        n_deals: int64 (tables,): from :class:`Terminals`.
     """
     # A block runs one loop over its terminals per term of its programs.  As entries, each terminal
     # has one entry per deal and player.
     loops = np.array([sum(part.n_terms for part in both) for both in programs], dtype=np.float64)
-    entries = np.count_nonzero(tables.any(axis=1), axis=(1, 2))
     as_block = loops[matrix] * (LOOP_NS + LANE_NS * length)
-    as_entries = 2 * entries[matrix] * ENTRY_NS * length
+    as_entries = 2 * n_deals[matrix] * ENTRY_NS * length
     return as_block < as_entries
 
 
@@ -303,6 +326,9 @@ def _blocks(
     )
 
 
+@reserves(
+    lambda form, rest, ends, places: BYTES_PER_ENTRY * int(ends.n_deals[ends.matrix[rest]].sum())
+)
 def _entries(
     form: SequenceForm, rest: np.ndarray, ends: Terminals, places: list[ActionSequences]
 ) -> PayoffEntries:
@@ -310,8 +336,6 @@ def _entries(
     last: list[list[np.ndarray]] = [[], []]
     payoff: list[np.ndarray] = []
     matrix = ends.matrix[rest]
-    deals_of = np.count_nonzero(ends.tables.any(axis=1), axis=(1, 2))
-    reserve(BYTES_PER_ENTRY * int(deals_of[matrix].sum()))
     for index in np.unique(matrix).tolist():
         terminals = rest[matrix == index]
         deals = np.argwhere(ends.tables[index].any(axis=0))

@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._util.memory_budget import reserve
-from ..model.arrays import CHANCE, TERMINAL, PublicTree, tree_links
+from ..model.arrays import CHANCE, TERMINAL, PublicTree, smallest_int, tree_links
 from ..model.chunked_game import Counts
-from ..model.expansion import count_dealing
+from ..model.labels import PublicGame
 from .form_of_public_tree import possible_hands
-from .shared_tables import smallest_int
 
 
 class Graph(NamedTuple):
@@ -118,7 +117,7 @@ def counts_of(graph: Graph, ways: np.ndarray) -> Counts:
     return Counts(
         player_infosets=infosets,
         sequences=int(ways @ (hands * graph.fan)) + len(players),
-        histories=count_dealing(tables) + int(ways @ deals),
+        histories=tables.n_dealing + int(ways @ deals),
         decision_nodes=int(ways @ np.where(tables.player >= 0, deals, 0)),
         public_nodes=int(ways.sum()),
     )
@@ -293,3 +292,37 @@ def _over_nodes(of_steps: np.ndarray, step: np.ndarray) -> np.ndarray:
     numbers = np.full(len(step), -1, dtype=of_steps.dtype)
     numbers[step >= 0] = of_steps[step[step >= 0]]
     return numbers
+
+
+class Read(NamedTuple):
+    """Answers of the rules, checked; each question was asked once."""
+
+    graph: Graph
+    """Public states.  Each state of the rules occurs once for every product of chance probabilities
+    on a path to it.  Payoffs are in units of ``unit``."""
+    hands: tuple[tuple[str, ...], ...]
+    """Labels of each player's hands."""
+    edges: tuple[str, ...]
+    """Labels of the steps."""
+    labels: tuple[str | None, ...] | None
+    """Public label of each state of the graph, or None for a state without one; None if no state
+    has a label."""
+    unit: float
+    """Unit of the payoffs; see :func:`.history_reader.unit_of`."""
+
+    def unfolded(self, what: str) -> PublicGame:
+        """Unfold the public tree and its labels; buckets and ranks are not set yet.
+
+        Args:
+            what: Name of the task in error messages.
+
+        Raises:
+            MemoryLimitError: The tree would need more than the budget; raised before it is
+                allocated.
+        """
+        tree, state, _ = unfold(self.graph, what=what)
+        # The digest of a game includes the dtypes of its arrays, so these must not depend on the
+        # graph.
+        links = {name: getattr(tree, name).astype(np.int32) for name in ("parent", "first_child")}
+        labels = self.labels and tuple(self.labels[i] for i in state.tolist())
+        return PublicGame(tree._replace(**links), self.hands, self.edges, labels)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._util.memory_budget import reserve
 from ..errors import GameError
-from ..model.arrays import CHANCE, TERMINAL, PublicTree
-from ..model.flat_game import payoffs_of
-from ..model.labels import PublicGame
+from ..model.arrays import CHANCE, TERMINAL, PublicTree, smallest_int
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .compilation import Compilation
 from .history_reader import check_depth, check_range, unit_of
@@ -30,46 +28,12 @@ from .public_checks import (
     checked_matrix,
     checked_prior,
 )
-from .public_states import Graph, unfold
-from .shared_tables import BYTES_PER_DEAL, ChanceProducts, fingerprint, smallest_int
+from .public_states import Graph, Read
+from .shared_tables import BYTES_PER_DEAL, ChanceProducts, fingerprint
 
 BYTES_PER_STATE = 100
 """Bytes per public state for its arrays.  The memory of the rules is measured while they are
 read."""
-
-
-class Read(NamedTuple):
-    """Answers of the rules, checked; each question was asked once."""
-
-    graph: Graph
-    """Public states.  Each state of the rules occurs once for every product of chance probabilities
-    on a path to it.  Payoffs are in units of ``unit``."""
-    hands: tuple[tuple[str, ...], ...]
-    """Labels of each player's hands."""
-    edges: tuple[str, ...]
-    """Labels of the steps."""
-    labels: tuple[str | None, ...] | None
-    """Public label of each state of the graph, or None for a state without one; None if no state
-    has a label."""
-    unit: float
-    """Unit of the payoffs; see :func:`.history_reader.unit_of`."""
-
-    def unfolded(self, what: str) -> PublicGame:
-        """Unfold the public tree and its labels; buckets and ranks are not set yet.
-
-        Args:
-            what: Name of the task in error messages.
-
-        Raises:
-            MemoryLimitError: The tree would need more than the budget; raised before it is
-                allocated.
-        """
-        tree, state, _ = unfold(self.graph, what=what)
-        # The digest of a game includes the dtypes of its arrays, so these must not depend on the
-        # graph.
-        links = {name: getattr(tree, name).astype(np.int32) for name in ("parent", "first_child")}
-        labels = self.labels and tuple(self.labels[i] for i in state.tolist())
-        return PublicGame(tree._replace(**links), self.hands, self.edges, labels)
 
 
 def read(game: PublicTreeGame, compilation: Compilation) -> Read:
@@ -102,7 +66,7 @@ def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     """Scale the payoffs of a tree to a unit near their size.  Return the tree and the unit."""
     ends: list[np.ndarray] = []
     least = np.inf
-    for payoffs in payoffs_of(tree):
+    for payoffs in tree.payoffs():
         if payoffs.size:
             ends += [payoffs.min(axis=1), payoffs.max(axis=1)]
             least = min(least, float(payoffs.sum(axis=0).min()))

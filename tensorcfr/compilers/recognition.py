@@ -14,11 +14,19 @@ import numpy as np
 
 from .._util.limits import HAND_PAIRS_PER_DEAL, SHARE_DECIMALS
 from .._util.memory_budget import reserve
-from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, HistoryTree, PublicTree
+from ..model.arrays import (
+    CHANCE,
+    NO_PARENT,
+    TERMINAL,
+    HistoryTree,
+    PublicTree,
+    levels,
+    levels_below_root,
+    smallest_int,
+)
 from ..model.labels import PublicGame
-from ..model.levels import levels, levels_below_root
 from .history_reader import HistoryGame
-from .shared_tables import ChanceProducts, fingerprint, smallest_int
+from .shared_tables import ChanceProducts, fingerprint
 
 
 @dataclass

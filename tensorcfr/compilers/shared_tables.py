@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -68,13 +67,3 @@ def fingerprint(table: np.ndarray) -> bytes:
     """Return a digest that identifies a table, because keys with the bytes of all tables may take
     gigabytes."""
     return hashlib.blake2b(np.ascontiguousarray(table).data, digest_size=32).digest()
-
-
-def smallest_int(values: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Convert integers to the smallest signed dtype that holds them all."""
-    array = np.asarray(values, dtype=np.int64)
-    low, high = int(array.min(initial=0)), int(array.max(initial=0))
-    for dtype in (np.int8, np.int16, np.int32):
-        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
-            return array.astype(dtype)
-    return array

@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.memory_budget import reserve
-from ..model.arrays import CHANCE, PublicTree, SequenceForm
+from .._util.memory_budget import reserves
+from ..model.arrays import CHANCE, PublicTree, SequenceForm, levels_below_root, smallest_int
 from ..model.flat_game import Merged
-from ..model.levels import levels_below_root
 from . import form_of_public_tree
 from .colour_refinement import (
     as_uint64,
@@ -29,7 +28,6 @@ from .colour_refinement import (
     root_colours,
 )
 from .public_states import contracted, graph_of_tree, only_one_action, unfold
-from .shared_tables import smallest_int
 
 SumOverClasses = Callable[[np.ndarray], np.ndarray]
 """Function that sums a table over hands, float64 (hands, hands), into a table over merged hands."""
@@ -204,11 +202,23 @@ def _masses(
         group = members[:, first[k] : first[k + 1]]
         number = known.setdefault(group.tobytes(), len(masses))
         if number == len(masses):
-            reserve(8 * (2 * group.shape[1] + 1) * tree.prior.size)
-            tables = tree.weight_table[group[0]] * group[1][:, None, None]
-            masses.append(merge_hands(tree.prior * tables.sum(axis=0)))
+            masses.append(merge_hands(_mass(tree, *group)))
         weight[k] = number
     return np.array(masses), weight
+
+
+@reserves(lambda tree, weights, count: 8 * (2 * len(count) + 1) * tree.prior.size)
+def _mass(tree: PublicTree, weights: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return the probability of every deal at nodes of some weights, float64 (hands, hands).
+
+    Args:
+        tree: The public tree.
+        weights: int64 (weights,): rows of the weight table.
+        count: int64 (weights,): number of nodes of each weight.
+    """
+    tables = tree.weight_table[weights] * count[:, None, None]
+    mass: np.ndarray = tree.prior * tables.sum(axis=0)
+    return mass
 
 
 def _payoffs(
@@ -261,8 +271,7 @@ def _payoffs(
         hash_pair(sums, as_uint64(weight[merged_terminals])), return_index=True, return_inverse=True
     )
     ends = np.append(first, len(coefficients))
-    reserve(8 * (len(example) + 4) * 2 * mass[0].size)
-    tables = np.empty((len(example), 2, *mass.shape[1:]))
+    tables = _empty_tables(len(example), mass)
     for table, group in zip(tables, example.tolist(), strict=True):
         members = slice(ends[group], ends[group + 1])
         paid = np.zeros_like(table)
@@ -277,6 +286,12 @@ def _payoffs(
     number = np.full(len(merged_nodes), -1, dtype=np.int64)
     number[merged_terminals] = payoff_of
     return number, np.ascontiguousarray(pairs[0]), pairs[1].astype(np.int64), tables
+
+
+@reserves(lambda count, mass: 8 * (count + 4) * 2 * mass[0].size)
+def _empty_tables(count: int, mass: np.ndarray) -> np.ndarray:
+    """Allocate payoffs of both players, float64 (count, 2, merged hands, merged hands)."""
+    return np.empty((count, 2, *mass.shape[1:]))
 
 
 def merged_sequences(
@@ -361,7 +376,11 @@ def contraction_of(tree: PublicTree) -> Quotient | None:
     return identity(tree)._replace(tree=short.tree, node=place)
 
 
+def solved_game(tree: PublicTree, *, merges: bool) -> Quotient:
+    """Return the smaller game, or the game itself if there is none or nothing may be merged."""
+    return (quotient_of(tree) if merges else None) or identity(tree)
+
+
 def identity(tree: PublicTree) -> Quotient:
     """Return the game itself as a quotient, with nothing merged."""
-    hand = tuple(np.arange(hands) for hands in tree.prior.shape)
-    return Quotient(tree, np.arange(tree.n_nodes), hand)
+    return Quotient(tree, np.arange(tree.n_nodes), tuple(map(np.arange, tree.prior.shape)))

@@ -39,6 +39,7 @@ from ..model.game_arguments import require_flat
 from ..model.policy import Policy
 from ..payoff import triples
 from .linear_program import check_zero_sum, equilibrium
+from .metrics import Evaluation, evaluate_probabilities
 
 FLINT = "flint", "exact", "python-flint"
 """Optional package of exact arithmetic, as arguments of :func:`tensorcfr._util.extras.needs`."""
@@ -83,6 +84,11 @@ class ExactEquilibrium:
                 for label, row in self.strategies.items()
             },
         )
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Values of :attr:`policy` and of best responses to it, as floats."""
+        return evaluate_probabilities(self.game, self.policy.probabilities)
 
 
 def exact_equilibrium(

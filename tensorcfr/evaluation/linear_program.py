@@ -51,9 +51,16 @@ BYTES_PER_COEFFICIENT = 500
 measured on liars_dice, leduc(ranks=7) and kuhn(cards=400)."""
 
 
-def equilibrium(
-    game: CompiledGame | TeamGame, *, memory_limit: int | None = None
-) -> tuple[Policy, Evaluation]:
+class Equilibrium(NamedTuple):
+    """Equilibrium that is exact to rounding."""
+
+    policy: Policy
+    """Strategies of both players."""
+    evaluation: Evaluation
+    """Values of the strategies and of best responses to them."""
+
+
+def equilibrium(game: CompiledGame | TeamGame, *, memory_limit: int | None = None) -> Equilibrium:
     """Compute a Nash equilibrium of a two-player zero-sum or constant-sum game, exact to rounding.
 
     The strategies are not refined off the path.  At an infoset that is reached only after a
@@ -85,7 +92,7 @@ def equilibrium(
     require(bytes_needed(game), f"the linear program of {game.name}", memory_limit)
     probabilities = kernels.normalise(game.form, optimum(game).reach)
     policy = Policy(cast(FlatGame, game), probabilities)
-    return policy, evaluate_probabilities(game, probabilities)
+    return Equilibrium(policy, evaluate_probabilities(game, probabilities))
 
 
 def restricted_equilibrium(game: FlatGame, player: int, reaches: Any) -> Policy:

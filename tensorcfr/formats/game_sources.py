@@ -14,9 +14,8 @@ import numpy as np
 
 from .._util.argument_checks import brief
 from .._util.extras import library_of
-from .._util.specs import parse_spec
 from ..errors import GameError
-from ..games import GAMES, make_game
+from ..games import GAMES, named_game, text_of
 from ..games.poker.spot import Spot
 from ..rules import Rules
 from .efg import read_efg
@@ -24,9 +23,8 @@ from .gambit import rules_of_gambit
 from .liteefg import read_liteefg, rules_of_liteefg
 from .nfg import read_nfg
 from .noregret import read_noregret, rules_of_noregret
-from .openspiel import OpenSpielGame
+from .openspiel import OpenSpielGame, read_openspiel
 from .spot_files import ENDINGS, read_spot
-from .universal_poker import poker_of
 
 LONGEST_NAME = 60
 """Largest number of characters of a game's name, since errors repeat it; longer texts are replaced
@@ -44,8 +42,9 @@ class ResolvedRules(NamedTuple):
     """Text from which :func:`resolve_rules` makes the same rules again; None if there is none."""
 
 
-PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": OpenSpielGame}
-"""Reader of a game of another library, by prefix of the text; the rest of the text names it."""
+PREFIXES: Mapping[str, Callable[[str], Rules | str]] = {"openspiel:": read_openspiel}
+"""Reader of a game of another library, by prefix of the text; the rest of the text names it.  The
+result is the rules, or the text of a built-in game that has the same rules."""
 
 SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
     ".efg": read_efg,
@@ -57,13 +56,13 @@ SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
 }
 """Reader of a file that holds a game, by suffix of its name."""
 
-LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {
-    "pyspiel": OpenSpielGame,
+LIBRARIES: Mapping[str, Callable[[Any], Rules | str]] = {
+    "pyspiel": read_openspiel,
     "pygambit": rules_of_gambit,
     "LiteEFG": rules_of_liteefg,
     "noregret": rules_of_noregret,
 }
-"""Reader of game objects of other packages, by package."""
+"""Reader of game objects of other packages, by package; the result is as for :data:`PREFIXES`."""
 
 
 def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
@@ -99,13 +98,13 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     if isinstance(source, Rules):
         return ResolvedRules(source.name, source, _text_of(source))
     library = library_of(source, LIBRARIES)
-    if (isinstance(source, str) or library == "pyspiel") and (same := poker_of(str(source))):
-        return resolve_rules(same)
     if isinstance(source, (str, Path)):
         return _find_text(source)
     if library is not None:
-        rules = LIBRARIES[library](source)
-        return ResolvedRules(rules.name or library, rules, _text_of(rules))
+        found = LIBRARIES[library](source)
+        if isinstance(found, str):
+            return find_built_in(found)
+        return ResolvedRules(found.name or library, found, _text_of(found))
     if isinstance(source, (np.ndarray, list, tuple)):
         raise TypeError(f"give payoffs as compile_game('matrix', payoffs=...), not {brief(source)}")
     raise TypeError(
@@ -127,8 +126,7 @@ def find_built_in(text: str, **parameters: Any) -> ResolvedRules:
     Raises:
         GameError: The game or a parameter does not exist.
     """
-    rules = make_game(text, **parameters)
-    name = _built_in_name(text, parameters)
+    name, rules = named_game(text, **parameters)
     # A function among the parameters has no text from which it could be made again.
     source = None if any(map(callable, parameters.values())) else name
     return ResolvedRules(_short(name, rules), rules, source)
@@ -156,8 +154,10 @@ def _find_text(source: str | Path) -> ResolvedRules:
     if isinstance(source, str):
         source = source.strip()
         if (prefix := _prefix(source)) is not None:
-            rules = PREFIXES[prefix](source.removeprefix(prefix))
-            return ResolvedRules(rules.name, rules, rules.name)
+            found = PREFIXES[prefix](source.removeprefix(prefix))
+            if isinstance(found, str):
+                return find_built_in(found)
+            return ResolvedRules(found.name, found, found.name)
     read = SUFFIXES.get(Path(source).suffix.lower())
     if read is None:
         raise GameError(
@@ -173,7 +173,7 @@ def _find_text(source: str | Path) -> ResolvedRules:
 
 def resolve_spot(rules: Spot) -> ResolvedRules:
     """Return a spot as a built-in game with parameters, whose text works without a file."""
-    text = _built_in_name(rules.game, rules.options)
+    text = text_of(rules.game, rules.options)
     return ResolvedRules(_short(text, rules), rules, text)
 
 
@@ -184,19 +184,5 @@ def _short(text: str, rules: Rules) -> str:
 
 
 def _text_of(rules: Rules) -> str | None:
-    """Return the text that loads a game of OpenSpiel again; None for other rules.
-
-    Games of OpenSpiel that this library reads as built-in games have no such text either.
-    """
-    is_openspiel = isinstance(rules, OpenSpielGame) and poker_of(rules.name) is None
-    return rules.name if is_openspiel else None
-
-
-def _built_in_name(source: str, parameters: dict[str, Any]) -> str:
-    """Return a built-in game with its parameters as text: ``leduc(ranks=4)``."""
-    try:
-        base, arguments = parse_spec(source)
-    except ValueError:
-        return source  # make_game rejects it.
-    listed = [f"{key}={value!r}" for key, value in (arguments | parameters).items()]
-    return f"{base}({', '.join(listed)})" if listed else base
+    """Return the text that loads a game of OpenSpiel again; None for other rules."""
+    return rules.text if isinstance(rules, OpenSpielGame) else None

@@ -22,6 +22,7 @@ from typing import Any
 from .._util.extras import needs
 from ..errors import GameError
 from ..rules import Chance, Decision, Game, Terminal
+from .universal_poker import poker_of
 
 PYSPIEL = ("pyspiel", "openspiel", "open_spiel")
 """Module, extra and package of OpenSpiel."""
@@ -42,6 +43,15 @@ class Action(str):
         action = super().__new__(cls, label)
         action.number = number
         return action
+
+
+def read_openspiel(game: Any) -> OpenSpielGame | str:
+    """Return the rules of a game of OpenSpiel, or a built-in game that has the same rules, as text.
+
+    Args:
+        game: As for :class:`OpenSpielGame`.
+    """
+    return poker_of(str(game)) or OpenSpielGame(game)
 
 
 class OpenSpielGame(Game):
@@ -95,6 +105,11 @@ class OpenSpielGame(Game):
         :func:`tensorcfr.compile_game` reads it back if ``pyspiel.load_game`` accepts the string.
         """
         return f"openspiel:{self._text}"
+
+    @property
+    def text(self) -> str | None:
+        """Text from which :func:`read_openspiel` makes these rules; None if it makes others."""
+        return self.name if poker_of(self._text) is None else None
 
     def root(self) -> Any:
         """Return OpenSpiel's initial state."""

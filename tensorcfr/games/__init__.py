@@ -6,7 +6,7 @@ Each module here holds the rules of its games; this registry maps names to them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -147,6 +147,14 @@ def make_game(spec: str, **parameters: Any) -> Rules:
     Raises:
         GameError: The game or a parameter does not exist, or the value of a parameter is invalid.
     """
+    return named_game(spec, **parameters)[1]
+
+
+def named_game(spec: str, **parameters: Any) -> tuple[str, Rules]:
+    """Return a built-in game with all its parameters as text, and its rules; see :func:`make_game`.
+
+    The text is that of :func:`text_of`.
+    """
     try:
         name, arguments = parse_spec(spec)
     except ValueError:
@@ -169,18 +177,25 @@ def make_game(spec: str, **parameters: Any) -> Rules:
     ]
     if missing:
         raise GameError(f"{name} needs the parameter {missing[0]!r}")
+    text = text_of(name, arguments)
     incentives = arguments.pop(OPTION, ())
     try:
         has_prizes = is_tournament(entry.make, arguments)
         rules = make_tournament(entry.make, arguments) if has_prizes else entry.make(**arguments)
         texts = INCENTIVES(OPTION, incentives)
-        return with_incentives(rules, texts) if texts else rules
+        return text, with_incentives(rules, texts) if texts else rules
     except GameError:
         raise
     except ValueError as error:
         raise GameError(str(error)) from error
     except TypeError as error:
         raise GameError(f"{name} cannot take {brief(arguments)}: {error}") from error
+
+
+def text_of(name: str, parameters: Mapping[str, Any]) -> str:
+    """Return a built-in game with its parameters as text: ``leduc(ranks=4)``."""
+    listed = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
+    return f"{name}({listed})" if listed else name
 
 
 def make_spot(*, game: str = Holdem.game, **options: Any) -> Spot:

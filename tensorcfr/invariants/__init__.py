@@ -27,8 +27,7 @@ from . import (
     public_tree_checks,
     tree_checks,
 )
-from .chunk_checks import ChunkReader
-from .reader import Reader
+from .reader import ChunkReader, Reader
 
 __all__ = ["INVARIANTS", "Invariant", "check", "check_chunks", "check_form"]
 

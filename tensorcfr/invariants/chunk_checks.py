@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from .._util.declared import check_declared, declared
 from .._util.violations import fail, first_true, named_after, outside
-from ..kernels.shapes import shape_form
-from ..model.arrays import SequenceForm, not_none
+from ..model.arrays import SequenceForm
 from ..model.chunked_form import (
     ALIGNED,
     POOLS,
@@ -23,68 +20,16 @@ from ..model.chunked_form import (
 )
 from ..payoff import ARRAYS
 from .array_checks import declared_form, named
+from .reader import ChunkReader
 
 OF_WHOLE_GAMES = ("S5", "B4")
 """Lines that a shape does not satisfy, because its players have entries in place of an empty
 sequence."""
-TOGETHER = 1 << 12
-"""Number of rows of entries that are checked at a time; all at once would take more memory than the
-game."""
 OF_BOARDS = (
     *(f"cards/{name}" for name in ("hand_list", "board", "amount", "weight")),
     *(f"three_hands/{name}" for name in ("level", "order", "level_end", "amount")),
 )
 """Names of the arrays in which shapes of equal structure may differ."""
-
-
-class ChunkReader:
-    """Game in chunks that is being checked.
-
-    Args:
-        game: The game.
-        sequences: Number of sequences of the game that was cut; None if they have not been counted.
-    """
-
-    def __init__(self, game: ChunkedForm, sequences: int | None = None) -> None:
-        self.game, self.sequences = game, sequences
-
-    @property
-    def shapes(self) -> ChunkShapes:
-        """Shapes of the game."""
-        return not_none(self.game.shapes)
-
-    @cached_property
-    def structures(self) -> tuple[np.ndarray, np.ndarray]:
-        """Structures of the shapes; see
-        :attr:`tensorcfr.model.chunked_form.ChunkShapes.structures`."""
-        return self.shapes.structures
-
-    @property
-    def examples(self) -> Iterator[tuple[int, SequenceForm]]:
-        """Shape of each structure, and its form; valid only after K3 has been checked."""
-        return zip(self.structures[0].tolist(), self.forms, strict=True)
-
-    @cached_property
-    def forms(self) -> list[SequenceForm]:
-        """Form of each structure; valid only after K3 has been checked."""
-        return [shape_form(self.shapes, shape) for shape in self.structures[0].tolist()]
-
-    @cached_property
-    def spans(self) -> np.ndarray:
-        """int64 (chunks, 2): begin and end of the rows of each chunk in its shape, without entries;
-        valid only after K6 has been checked."""
-        return whole_rows(self.shapes.spans[self.game.shape])
-
-    def rows(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield some rows of entries at a time: the index of the first row, and int64 (3, rows)."""
-        for first in range(0, len(self.game.entry_runs), TOGETHER):
-            yield first, self.game.entry_runs[first : first + TOGETHER].T.astype(np.int64)
-
-    def owners(self, first: int, rows: int) -> np.ndarray:
-        """Return the chunk times the number of players, plus the player, of each of some rows of
-        entries, int64 (rows,); valid only if ``run_offset`` ascends."""
-        ends = self.game.run_offset[:, 1:].ravel()
-        return np.searchsorted(ends, np.arange(first, first + rows), side="right")
 
 
 def check_arrays(reader: ChunkReader) -> None:

@@ -1,15 +1,27 @@
-"""A game under check, with derived arrays that several invariants use."""
+"""Games under check, with derived arrays that several invariants use."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..model.arrays import CHANCE, HistoryTree, PublicTree, SequenceForm
-from ..model.levels import levels_below_root
+from ..kernels.shapes import shape_form
+from ..model.arrays import (
+    CHANCE,
+    HistoryTree,
+    PublicTree,
+    SequenceForm,
+    levels_below_root,
+    not_none,
+)
+from ..model.chunked_form import ChunkedForm, ChunkShapes, whole_rows
+
+TOGETHER = 1 << 12
+"""Number of rows of entries that are checked at a time; all at once would take more memory than the
+game."""
 
 
 class Reader:
@@ -165,3 +177,53 @@ class Reader:
         """Return the bucket of each sequence, int64; undefined for empty sequences (it may be
         -1)."""
         return np.searchsorted(self.form.bucket_sequence, sequence, side="right") - 1
+
+
+class ChunkReader:
+    """Game in chunks that is being checked.
+
+    Args:
+        game: The game.
+        sequences: Number of sequences of the game that was cut; None if they have not been counted.
+    """
+
+    def __init__(self, game: ChunkedForm, sequences: int | None = None) -> None:
+        self.game, self.sequences = game, sequences
+
+    @property
+    def shapes(self) -> ChunkShapes:
+        """Shapes of the game."""
+        return not_none(self.game.shapes)
+
+    @cached_property
+    def structures(self) -> tuple[np.ndarray, np.ndarray]:
+        """Structures of the shapes; see
+        :attr:`tensorcfr.model.chunked_form.ChunkShapes.structures`."""
+        return self.shapes.structures
+
+    @property
+    def examples(self) -> Iterator[tuple[int, SequenceForm]]:
+        """Shape of each structure, and its form; valid only after K3 has been checked."""
+        return zip(self.structures[0].tolist(), self.forms, strict=True)
+
+    @cached_property
+    def forms(self) -> list[SequenceForm]:
+        """Form of each structure; valid only after K3 has been checked."""
+        return [shape_form(self.shapes, shape) for shape in self.structures[0].tolist()]
+
+    @cached_property
+    def spans(self) -> np.ndarray:
+        """int64 (chunks, 2): begin and end of the rows of each chunk in its shape, without entries;
+        valid only after K6 has been checked."""
+        return whole_rows(self.shapes.spans[self.game.shape])
+
+    def rows(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield some rows of entries at a time: the index of the first row, and int64 (3, rows)."""
+        for first in range(0, len(self.game.entry_runs), TOGETHER):
+            yield first, self.game.entry_runs[first : first + TOGETHER].T.astype(np.int64)
+
+    def owners(self, first: int, rows: int) -> np.ndarray:
+        """Return the chunk times the number of players, plus the player, of each of some rows of
+        entries, int64 (rows,); valid only if ``run_offset`` ascends."""
+        ends = self.game.run_offset[:, 1:].ravel()
+        return np.searchsorted(ends, np.arange(first, first + rows), side="right")

@@ -20,14 +20,13 @@ Numbering, for all views:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from .._util.renamed import renamed_attributes
 from ..payoff import PayoffPart
-from .levels import levels_below_root
 
 Part = TypeVar("Part")
 
@@ -192,6 +191,12 @@ class PublicTree(NamedTuple):
         by_weight: np.ndarray = self.alive.reshape(len(self.weight_table), -1).sum(axis=1)
         return by_weight[self.weight]
 
+    @property
+    def n_dealing(self) -> int:
+        """Number of chance nodes at which a hand is dealt, one player after the other."""
+        deals = np.argwhere(self.prior > 0)
+        return sum(len(np.unique(deals[:, :player], axis=0)) for player in range(self.n_players))
+
     def deal_probability(self, weight: int) -> np.ndarray:
         """Return the probability of each deal and of the chance outcomes on the path to the nodes
         with a row of ``weight_table``, float64 (hands of player 0, ...)."""
@@ -216,6 +221,25 @@ class PublicTree(NamedTuple):
         # Deals that cannot occur may have infinite utilities; ``where`` drops 0 times infinity.
         with np.errstate(invalid="ignore"):
             return np.where(alive, probability * self.matrix_table[matrix], 0.0)
+
+    def payoffs(self) -> Iterator[np.ndarray]:
+        """Yield the utilities of deals, for each pair of a payoff and a row of ``weight_table`` at
+        a terminal, float64 (players, deals)."""
+        is_terminal, weights = self.payoff >= 0, len(self.weight_table)
+        # Terminals with the same pair pay the same deals the same amounts.
+        pairs = np.unique(
+            self.payoff[is_terminal].astype(np.int64) * weights + self.weight[is_terminal]
+        )
+        alive = self.alive
+        for pair in pairs.tolist():
+            payoff, weight = divmod(pair, weights)
+            matrix = self.matrix_table[self.matrix[payoff]]
+            yield self.coefficient[payoff] * matrix[:, alive[weight]]
+
+    @property
+    def utilities(self) -> np.ndarray:
+        """float64 (payoffs of deals, players): see :attr:`CompiledGame.utilities`."""
+        return np.concatenate([np.empty((0, self.n_players)), *(paid.T for paid in self.payoffs())])
 
 
 @renamed_attributes(carried="map_sequences", held="possible_hands")
@@ -446,6 +470,42 @@ def infoset_layout(
     kinds, lanes = np.unique(key, axis=1, return_counts=True)
     owner, level, actions = np.ascontiguousarray(kinds)
     return np.lexsort(key[::-1]), bucket_layout(owner, level, actions, lanes, n_players)
+
+
+def levels(first_child: np.ndarray, top: slice = slice(0, 1)) -> Iterator[slice]:
+    """Yield the levels of a tree as ranges of nodes, from the top down.
+
+    Nodes are in breadth-first order, so the children of a range of nodes are a range too.
+
+    Args:
+        first_child: int (nodes + 1,): first child of each node.
+        top: The first range: the root, or consecutive nodes of one level.
+
+    Yields:
+        ``top``, then the range of its children, and so on; no range is empty.
+
+    >>> [(level.start, level.stop) for level in levels(np.array([1, 3, 5, 5, 5, 5]))]
+    [(0, 1), (1, 3), (3, 5)]
+    """
+    begin, end = top.start, top.stop
+    while begin < end:
+        yield slice(begin, end)
+        begin, end = int(first_child[begin]), int(first_child[end])
+
+
+def levels_below_root(first_child: np.ndarray) -> Iterator[slice]:
+    """Yield the levels of a tree below the root."""
+    return levels(first_child, slice(int(first_child[0]), int(first_child[1])))
+
+
+def smallest_int(values: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Convert integers to the smallest signed dtype that holds them all."""
+    array = np.asarray(values, dtype=np.int64)
+    low, high = int(array.min(initial=0)), int(array.max(initial=0))
+    for dtype in (np.int8, np.int16, np.int32):
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+            return array.astype(dtype)
+    return array
 
 
 def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

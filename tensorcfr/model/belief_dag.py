@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._util.memory_budget import free_memory, require
+from .arrays import levels_below_root
 from .flat_game import FlatGame
-from .levels import levels_below_root
 
 BYTES_PER_PRESCRIPTION = 650
 """Bytes per prescription, links included, until it is in the arrays of a game.  620 were measured

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, PublicTree, tree_links
-from .levels import levels
+from .arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, PublicTree, levels, tree_links
 
 BYTES_PER_HISTORY = 130
 """Peak memory of an expansion per history, in bytes."""
@@ -17,13 +16,7 @@ BYTES_PER_HISTORY = 130
 def count_histories(tree: PublicTree) -> int:
     """Count the histories of the expanded game: one per chance node that deals a hand, and one per
     public node and deal that reaches it."""
-    return count_dealing(tree) + int(tree.n_deals.sum())
-
-
-def count_dealing(tree: PublicTree) -> int:
-    """Count the chance nodes at which a hand is dealt, one player after the other."""
-    deals = np.argwhere(tree.prior > 0)
-    return sum(len(np.unique(deals[:, :player], axis=0)) for player in range(tree.n_players))
+    return tree.n_dealing + int(tree.n_deals.sum())
 
 
 def expand(

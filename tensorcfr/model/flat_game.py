@@ -22,7 +22,6 @@ from .arrays import (
     FREE,
     NO_PARENT,
     HistoryTree,
-    PublicTree,
     SequenceForm,
     named_arrays,
     not_none,
@@ -159,7 +158,7 @@ class FlatGame(FlatViews, CompiledGame):
         """float64 (n, players): all utilities that occur at terminals, in the game's own unit, in
         any order, possibly repeated."""
         game = self._counted
-        utility = game.tree.utility if game.by_histories else utilities_of(game.public_tree)
+        utility = game.tree.utility if game.by_histories else game.public_tree.utilities
         return utility if self.unit == 1.0 else utility * self.unit
 
     @cached_property
@@ -252,25 +251,6 @@ class FlatGame(FlatViews, CompiledGame):
             html.table(("", "infosets", "sequences", "levels"), rows),
             html.note(f"{self.n_histories:,} histories{public}, {format_bytes(self.nbytes)}"),
         )
-
-
-def payoffs_of(tree: PublicTree) -> Iterator[np.ndarray]:
-    """Yield the utilities of deals, for each pair of a payoff and a row of the weight table at a
-    terminal, float64 (players, deals)."""
-    is_terminal, weights = tree.payoff >= 0, len(tree.weight_table)
-    # Terminals with the same pair pay the same deals the same amounts.
-    pairs = np.unique(
-        tree.payoff[is_terminal].astype(np.int64) * weights + tree.weight[is_terminal]
-    )
-    alive = tree.alive
-    for payoff, weight in (divmod(pair, weights) for pair in pairs.tolist()):
-        yield tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]][:, alive[weight]]
-
-
-def utilities_of(tree: PublicTree) -> np.ndarray:
-    """Return the utilities of a public tree, or of public states; see
-    :attr:`CompiledGame.utilities`."""
-    return np.concatenate([np.empty((0, tree.n_players)), *(paid.T for paid in payoffs_of(tree))])
 
 
 def history_labels(

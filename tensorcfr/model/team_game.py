@@ -13,14 +13,13 @@ import numpy as np
 from .._util.argument_checks import Kind, Limit, checked
 from .._util.renamed import renamed_attributes
 from ..payoff.entries import payoff_entries
-from .arrays import HistoryTree, SequenceForm, infoset_layout
+from .arrays import HistoryTree, SequenceForm, infoset_layout, levels_below_root
 from .belief_dag import BeliefDag, belief_dag
 from .chunked_form import ChunkedForm
 from .compiled_game import PayingGame
 from .flat_game import FlatGame
 from .infoset_numbers import InfosetNumbers
 from .layout import Layout
-from .levels import levels_below_root
 from .teams import TEAMS, Teams, check_teams, name_teams
 
 AGREED = "Strategies are of teams, whose members agree on prescriptions before the play."

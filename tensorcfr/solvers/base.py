@@ -278,6 +278,11 @@ def solver_class(record: Record, game: CompiledGame) -> type[IterativeSolver] | 
 
 def solver_for(record: Record, layout: str) -> type[IterativeSolver]:
     """Return the solver class that runs an algorithm on a layout of games, or on a cluster."""
-    module, _, name = record.solvers[layout].partition(":")
-    solver: type[IterativeSolver] = getattr(import_module(f"{PACKAGE}.{module}"), name)
+    solver: type[IterativeSolver] = named(record.solvers[layout])
     return solver
+
+
+def named(text: str) -> Any:
+    """Import what a record names as ``"module:name"`` of this package."""
+    module, _, name = text.partition(":")
+    return getattr(import_module(f"{PACKAGE}.{module}"), name)

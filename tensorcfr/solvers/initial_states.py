@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..evaluation import evaluate
 from ..model.game_arguments import require_flat
 from ..model.layout import Layout
-from .base import IterativeSolver, solver_class, solver_for
+from .base import IterativeSolver, named, solver_class, solver_for
 from .choose import resolve_precision, resolve_threads
 from .request import SolveRequest
 from .solution import Solution, Status
@@ -16,27 +16,49 @@ from .warm_start import warm_state
 
 
 def exact_solution(request: SolveRequest) -> Solution:
-    """Solve by the linear program, or in fractions if the request asks for a proof."""
-    from ..evaluation.exact import exact_equilibrium
-    from ..evaluation.linear_program import equilibrium
-
-    started, exact = time.perf_counter(), None
-    if request.wants_proof:
-        exact = exact_equilibrium(request.game, memory_limit=request.memory_limit)
-        policy = exact.policy
-        evaluation = evaluate(request.game, policy)
-    else:
-        policy, evaluation = equilibrium(request.game, memory_limit=request.memory_limit)
+    """Solve without iterations, in fractions if the request asks for a proof."""
+    started = time.perf_counter()
+    compute = named(request.record.equilibria["fractions" if request.wants_proof else "floats"])
+    found = compute(request.game, memory_limit=request.memory_limit)
     return Solution(
         game=request.game,
         algorithm=request.record,
         status=Status.EXACT,
-        policy=policy,
-        evaluation=evaluation,
+        policy=found.policy,
+        evaluation=found.evaluation,
         iterations=0,
         seconds=time.perf_counter() - started,
-        exact=exact,
+        exact=found if request.wants_proof else None,
     )
+
+
+def _resumed(request: SolveRequest, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the last state of the solution to continue from."""
+    start: Any = request.start
+    locks = {"locks": start.locks or None} if "locks" in options else {}
+    return {"state": start.state, "iteration": start.iterations} | locks
+
+
+def _warm(request: SolveRequest, options: dict[str, Any]) -> dict[str, Any]:
+    """Return a state with regrets or strategies of another solution, and an empty average."""
+    state = warm_state(
+        request.game,
+        request.record,
+        request.warm_start,
+        iterations=request.warm_iterations,
+        locks=request.locks,
+        precision=options["precision"],
+    )
+    return {"state": state}
+
+
+STATES: Mapping[str, Callable[[SolveRequest, dict[str, Any]], dict[str, Any]]] = {
+    "start": _resumed,
+    "warm_start": _warm,
+}
+"""Function that produces the first state, by the option that gives it; a request has one at most.
+The function receives the options of the solver so far, and returns further ones.  Without a state,
+a solver begins with its own."""
 
 
 def make_solver(request: SolveRequest) -> IterativeSolver:
@@ -46,7 +68,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
         ValueError: The algorithm does not iterate, or the solver refuses an argument.
         MemoryLimitError: The arrays would not fit.
     """
-    game, record, start = request.game, request.record, request.start
+    game, record = request.game, request.record
     kind = solver_class(record, game)
     if kind is None:
         if "flat" in record.solvers and game.layout == Layout.CHUNKS:
@@ -64,16 +86,8 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
             request.threads, game, on_cluster=request.cluster is not None
         )
         options["precision"] = resolve_precision(request.precision, game, record)
-        options["locks"] = request.locks if start is None else start.locks or None
-    if start is not None:
-        options |= {"state": start.state, "iteration": start.iterations}
-    elif request.warm_start is not None:
-        options["state"] = warm_state(
-            game,
-            record,
-            request.warm_start,
-            iterations=request.warm_iterations,
-            locks=request.locks,
-            precision=options["precision"],
-        )
+        options["locks"] = request.locks
+    for option, state_of in STATES.items():
+        if getattr(request, option) is not None:
+            options |= state_of(request, options)
     return kind(game, record, **options)

@@ -10,8 +10,8 @@ import pytest
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import compile_game
 from tensorcfr.compilers import flat_compiler
-from tensorcfr.model import levels as module
-from tensorcfr.model.levels import levels, levels_below_root
+from tensorcfr.model import arrays as module
+from tensorcfr.model.arrays import levels, levels_below_root
 
 
 @pytest.mark.parametrize("seed", range(8))

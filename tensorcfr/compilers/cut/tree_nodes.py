@@ -4,24 +4,52 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from ...errors import GameError
 from ...model.arrays import PublicTree, SequenceForm
+from ...model.chunked_form import ChunkedForm
 from ...model.labels import PublicGame, follow
 from ...model.public_nodes import TRUNK, Edge, FoundInfoset, NodeLayout, TabledNodes
 from ..flat_compiler import holder, not_text, used_twice
 from ..form_of_public_tree import possible_hands
 from ..public_states import Graph, nodes_below
-from .cutting import CutTree
 
 NodePath = tuple[list[int], list[int]]
 """Path from the root to a node: the states on it, and the number of the child at each edge."""
 OwnLabel = Callable[[int, int, str], str]
 """Function that makes the label of an infoset from its state, its hand, and the public label."""
+
+
+class CutRoots(NamedTuple):
+    """Nodes of a part below which other chunks begin."""
+
+    chunk: np.ndarray
+    """int32 (nodes,): the chunk that begins at the node, if the tree is cut there; -1 at other
+    nodes."""
+    node: np.ndarray
+    """int32 (nodes,): node of the chunk's forest at a cut; -1 at other nodes."""
+
+
+@dataclass
+class CutTree:
+    """Game in chunks, with the positions of its public nodes."""
+
+    form: ChunkedForm
+    trunk: PublicTree
+    """Trunk, with buckets and ranks."""
+    shapes: list[PublicTree]
+    """Forest of each shape, with buckets and ranks; node 0 is artificial and not part of the
+    game."""
+    built: list[SequenceForm]
+    """Sequence form of each shape."""
+    roots: dict[int, CutRoots]
+    """Cuts of each part: part 0 is the trunk, part ``c + 1`` is chunk ``c``."""
 
 
 class TreeNodes(TabledNodes):

@@ -11,9 +11,8 @@ from ..._util.limits import INDEX_LIMIT, ONE_VISIT_CHECK_LIMIT
 from ...errors import GameError
 from ...kernels.alias import make_alias_tables
 from ...kernels.traversal import HISTORY_NODE, NO_BLOCK, TraversalTree
-from ...model.arrays import CHANCE, NO_PARENT, HistoryTree, frozen_array
+from ...model.arrays import CHANCE, NO_PARENT, HistoryTree, frozen_array, levels
 from ...model.flat_game import FlatGame
-from ...model.levels import levels
 from .table_layout import TableLayout
 from .traversal_nodes import node_records, tree_depth
 

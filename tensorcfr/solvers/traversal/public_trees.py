@@ -10,7 +10,6 @@ from ...kernels.alias import make_alias_tables
 from ...kernels.sampling_public import NO_HAND, AllHandsTree
 from ...kernels.traversal import NO_BLOCK, PUBLIC_NODE, TraversalTree
 from ...model.arrays import CHANCE, TERMINAL, PublicTree
-from ...model.expansion import count_dealing
 from ...model.flat_game import FlatGame
 from .table_layout import TableLayout
 from .traversal_nodes import node_records, tree_depth
@@ -84,7 +83,7 @@ def all_hands_traversal(game: FlatGame, layout: TableLayout) -> AllHandsTree:
         width=int(np.diff(tree.first_child)[tree.player >= 0].max(initial=1)),
         infosets=int(form.bucket_lanes[layout.step > 0].sum()),
         drawn=0,
-        dealing=count_dealing(tree),
+        dealing=tree.n_dealing,
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels.traversal import CHANCE_NODE, TERMINAL_NODE
-from ...model.arrays import CHANCE, TERMINAL
-from ...model.levels import levels
+from ...model.arrays import CHANCE, TERMINAL, levels
 
 
 def node_records(player: np.ndarray, first_child: np.ndarray, dtype: np.dtype) -> np.ndarray:
