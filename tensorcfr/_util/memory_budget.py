@@ -3,9 +3,8 @@
 Work that may grow too large runs under a :class:`MemoryBudget`. It announces large allocations
 before it makes them (:func:`reserve`, :func:`reserves`), and the growth of the process is measured.
 The growth also includes memory that was not announced, such as the game states that a user's rules
-create.
-Announcements alone would miss that memory, and measurements alone would notice an array that does
-not fit too late.
+create. Announcements alone would miss that memory, and measurements alone would notice an array
+that does not fit too late.
 """
 
 from __future__ import annotations
@@ -23,7 +22,8 @@ from typing import ParamSpec, TypeVar
 
 from ..errors import MemoryLimitError
 
-Arguments, Result = ParamSpec("Arguments"), TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 FALLBACK = 4 << 30
 """Bytes assumed free if the system does not report them."""
 LEAST = 64 << 20
@@ -245,7 +245,7 @@ def reserve(coming: int, what: str | None = None) -> None:
 def reserves(
     coming: Callable[Arguments, int],
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Decorate a function that allocates much, so that every call announces it first.
+    """Return a decorator for functions that allocate much: each call first announces its bytes.
 
     Args:
         coming: Function from the arguments of the call to the bytes to be allocated.

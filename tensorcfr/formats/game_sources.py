@@ -101,10 +101,10 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     if isinstance(source, (str, Path)):
         return _find_text(source)
     if library is not None:
-        found = LIBRARIES[library](source)
-        if isinstance(found, str):
-            return find_built_in(found)
-        return ResolvedRules(found.name or library, found, _text_of(found))
+        loaded = LIBRARIES[library](source)
+        if isinstance(loaded, str):
+            return find_built_in(loaded)
+        return ResolvedRules(loaded.name or library, loaded, _text_of(loaded))
     if isinstance(source, (np.ndarray, list, tuple)):
         raise TypeError(f"give payoffs as compile_game('matrix', payoffs=...), not {brief(source)}")
     raise TypeError(
@@ -154,10 +154,10 @@ def _find_text(source: str | Path) -> ResolvedRules:
     if isinstance(source, str):
         source = source.strip()
         if (prefix := _prefix(source)) is not None:
-            found = PREFIXES[prefix](source.removeprefix(prefix))
-            if isinstance(found, str):
-                return find_built_in(found)
-            return ResolvedRules(found.name, found, found.name)
+            loaded = PREFIXES[prefix](source.removeprefix(prefix))
+            if isinstance(loaded, str):
+                return find_built_in(loaded)
+            return ResolvedRules(loaded.name, loaded, loaded.name)
     read = SUFFIXES.get(Path(source).suffix.lower())
     if read is None:
         raise GameError(

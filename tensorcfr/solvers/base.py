@@ -283,6 +283,6 @@ def solver_for(record: Record, layout: str) -> type[IterativeSolver]:
 
 
 def named(text: str) -> Any:
-    """Import what a record names as ``"module:name"`` of this package."""
+    """Import the class or function with the name ``"module:name"`` in this package."""
     module, _, name = text.partition(":")
     return getattr(import_module(f"{PACKAGE}.{module}"), name)

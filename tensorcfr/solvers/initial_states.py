@@ -19,16 +19,16 @@ def exact_solution(request: SolveRequest) -> Solution:
     """Solve without iterations, in fractions if the request asks for a proof."""
     started = time.perf_counter()
     compute = named(request.record.equilibria["fractions" if request.wants_proof else "floats"])
-    found = compute(request.game, memory_limit=request.memory_limit)
+    equilibrium = compute(request.game, memory_limit=request.memory_limit)
     return Solution(
         game=request.game,
         algorithm=request.record,
         status=Status.EXACT,
-        policy=found.policy,
-        evaluation=found.evaluation,
+        policy=equilibrium.policy,
+        evaluation=equilibrium.evaluation,
         iterations=0,
         seconds=time.perf_counter() - started,
-        exact=found if request.wants_proof else None,
+        exact=equilibrium if request.wants_proof else None,
     )
 
 

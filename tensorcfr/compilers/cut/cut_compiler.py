@@ -185,11 +185,11 @@ class _Plan(NamedTuple):
     multiplicity: Callable[[int, int], np.ndarray]
     """Function from a state and a player to :attr:`NodeLayout.multiplicity`."""
     merges_hands: bool = False
-    """Whether hands or outcomes are merged."""
+    """True if hands or outcomes are merged."""
 
 
 def _plan_of_tree(public: PublicGame, quotient: Quotient) -> _Plan:
-    """Plan the cut of the quotient of a public tree."""
+    """Return the plan for the quotient of a public tree."""
     tree, merged = public.tree, quotient.tree
 
     def steps(nodes: list[int], _: list[int]) -> list[int] | None:
@@ -210,7 +210,7 @@ def _plan_of_tree(public: PublicGame, quotient: Quotient) -> _Plan:
 
 
 def _plan_of_states(read: Read, symmetric: bool) -> _Plan | None:
-    """Plan the cut of public states, without unfolding the public tree.
+    """Return the plan for public states, whose tree is not unfolded.
 
     Returns:
         The plan; None if the game has public chance, or if some hands may be indistinguishable.
