@@ -222,9 +222,14 @@ _current: ContextVar[MemoryBudget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def budget(what: str, limit: int) -> Iterator[MemoryBudget]:
-    """Run a piece of work under a budget, which :func:`reserve` uses within the context."""
-    current = MemoryBudget(what, limit)
+def budget(what: str, limit: int | None = None) -> Iterator[MemoryBudget]:
+    """Run a piece of work under a budget, which :func:`reserve` uses within the context.
+
+    Args:
+        what: Name of the work in errors.
+        limit: Bytes that the work may take; by default the free memory.
+    """
+    current = MemoryBudget(what, free_memory() if limit is None else limit)
     token = _current.set(current)
     try:
         yield current

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.argument_checks import Kind, checked
-from .._util.memory_budget import budget, free_memory
+from .._util.memory_budget import budget
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import cards_label, compared, without
 from ..compilers.compilation import AUTO, Compilation
@@ -133,7 +133,7 @@ def abstract_cards(game: Compiled, buckets: Annotated[Rounds, ROUNDS]) -> Bucket
         if not (rule is None or is_number or callable(rule)):
             raise ValueError(f"buckets[{r}] must be a number from 1, None or a function: {rule!r}")
     name = f"abstraction of {game.name}"
-    with budget(f"compiling {name}", free_memory()) as memory:
+    with budget(f"compiling {name}") as memory:
         bucketed = partial(_bucketed, cards, buckets)
         cut = min(cards.chunks, default=AUTO)
         compiled = compile_cards(cards.rules, Compilation(name, memory, cut=cut, bucketed=bucketed))

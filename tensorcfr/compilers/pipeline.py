@@ -20,7 +20,7 @@ from .._util.argument_checks import (
     Whole,
     checked,
 )
-from .._util.memory_budget import budget, free_memory, no_garbage_collection
+from .._util.memory_budget import budget, no_garbage_collection
 from ..errors import MemoryLimitError
 from ..formats.game_sources import name_of, resolve_rules, resolve_spot
 from ..games.incentives import with_other_options
@@ -140,8 +140,7 @@ def compile_game(
         MissingExtraError: OpenSpiel or pygambit is not installed; the message names the extra.
         OSError: A file cannot be read.
     """
-    limit = free_memory() if memory_limit is None else memory_limit
-    with budget(f"compiling {name_of(source)}", limit) as memory, no_garbage_collection():
+    with budget(f"compiling {name_of(source)}", memory_limit) as memory, no_garbage_collection():
         name, rules, found_by = resolve_rules(source, **parameters)
         if teams is not None:
             sides = check_teams(name, rules.n_players, teams)
@@ -209,8 +208,7 @@ def _with_options(
     symmetry, cut, limit, has_text = options
     is_named = has_text and isinstance(changed, Spot)
     named = resolve_spot(changed) if is_named else resolve_rules(changed)
-    allowed = free_memory() if memory_limit is None else memory_limit
-    with budget(f"compiling {named.name}", allowed) as memory, no_garbage_collection():
+    with budget(f"compiling {named.name}", memory_limit) as memory, no_garbage_collection():
         compilation = Compilation(named.name, memory, symmetry, cut, named.source, limit)
         return compile_rules(changed, compilation)
 
@@ -224,7 +222,7 @@ def compile_cards(rules: CardGame, compilation: Compilation) -> ChunkedGame:
 def lay_out_flat(
     rules: PublicTreeGame | CardGame,
     name: str,
-    default_limit: int,
+    default_limit: int | None,
     memory_limit: int | None = None,
     *,
     symmetry: bool = False,
@@ -234,7 +232,7 @@ def lay_out_flat(
     Args:
         rules: The rules.
         name: The name of the game.
-        default_limit: Memory limit in bytes if the caller gives none.
+        default_limit: Memory limit in bytes if the caller gives none; None for the free memory.
         memory_limit: Memory limit in bytes; None for the default.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
     """

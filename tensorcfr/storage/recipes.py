@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .._util.memory_budget import MemoryBudget, budget, free_memory
+from .._util.memory_budget import MemoryBudget, budget
 from ..compilers.cards.card_sums import check as check_cards
 from ..compilers.compilation import Compilation
 from ..compilers.pipeline import compile_rules
@@ -83,9 +83,8 @@ def unpack_recipe(
         return None
     name = recipe["name"]
     if game is None:
-        limit = free_memory() if memory_limit is None else memory_limit
         try:
-            with budget(f"{what} {name}", limit) as memory:
+            with budget(f"{what} {name}", memory_limit) as memory:
                 game = make(recipe, memory)
                 memory.reserve(0)  # Measures rules that reserved no memory.
         except MemoryLimitError as error:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.memory_budget import budget, free_memory
+from .._util.memory_budget import budget
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import odds_on, opponent_weight, read_deal, unfold, without
 from ..compilers.cards.flat_cards import HandByHand, check_memory
@@ -197,10 +197,10 @@ class CompiledCardPart(CompiledPart):
         payoffs = np.stack([end + paid, end - paid] if opponent == 0 else [end - paid, end + paid])
 
         def lay_out(limit: int | None) -> FlatGame:
-            rules, memory = HandByHand(self.part), free_memory() if limit is None else limit
-            check_memory(self.rules, game.name, memory)
+            rules = HandByHand(self.part)
+            check_memory(self.rules, game.name, limit)
             by_hand = TreeEntrance(rules, opponent, {rules.root(): Entry(None, payoffs)})
-            return lay_out_flat(by_hand, game.name, memory)
+            return lay_out_flat(by_hand, game.name, limit)
 
         return Gadget(_replace_trunk(game, form, payoffs.T, lay_out), self.steps, self.part_hands)
 
@@ -250,7 +250,7 @@ def compile_part(part: CardGame) -> ChunkedGame:
 
     The ranges of a blueprint may differ between suits by rounding.
     """
-    with budget(f"compiling {part.name}", free_memory()) as memory:
+    with budget(f"compiling {part.name}") as memory:
         return compile_cards(part, Compilation(part.name, memory, symmetry=False))
 
 

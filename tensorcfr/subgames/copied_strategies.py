@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._util.memory_budget import budget, free_memory
+from .._util.memory_budget import budget
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.compilation import Compilation
 from ..compilers.pipeline import compile_cards
@@ -174,7 +174,7 @@ def unmerged(game: CompiledGame) -> CompiledGame:
     if not (game.merges_hands and game.is_of_cards):
         return game
     rules, source = CardNodes.of(game).rules, not_none(game.recipe).source
-    with budget(f"compiling {game.name} without merged hands", free_memory()) as memory:
+    with budget(f"compiling {game.name} without merged hands") as memory:
         return compile_cards(rules, Compilation(game.name, memory, symmetry=False, source=source))
 
 

@@ -177,13 +177,13 @@ class HandByHand(Derived, PublicTreeGame):
         return payoffs / comb(len(free) - held_cards(rules), count)
 
 
-def check_memory(rules: CardGame, name: str, limit: int) -> None:
+def check_memory(rules: CardGame, name: str, limit: int | None) -> None:
     """Check that the arrays of hands x hands of a card game fit the memory.
 
     Args:
         rules: The rules.
         name: The name of the game.
-        limit: Memory limit in bytes.
+        limit: Memory limit in bytes; None for the free memory.
 
     Raises:
         MemoryLimitError: The memory does not suffice; the message gives both amounts.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ..._util.argument_checks import Limit, Number, Whole, checked
-from ..._util.memory_budget import budget, free_memory
+from ..._util.memory_budget import budget
 from ...errors import MemoryLimitError, format_bytes
 from ...formats.game_sources import name_of, resolve_rules
 from ...rules import CardGame, Game, PublicTreeGame, Rules
@@ -79,8 +79,7 @@ def game_size(
         MissingExtraError: OpenSpiel or pygambit is not installed; the message names the extra.
         OSError: A file cannot be read.
     """
-    limit = free_memory() if memory_limit is None else memory_limit
-    with budget(f"reading {name_of(source)}", limit) as memory:
+    with budget(f"reading {name_of(source)}", memory_limit) as memory:
         name, rules, _ = resolve_rules(source, **parameters)
         memory.what = f"reading {name}"
         if isinstance(rules, CardGame):
