@@ -1,0 +1,269 @@
+"""Symmetric choices of players are merged, and every iteration stays as it is.
+
+A slow search for automorphisms says which infosets and actions may be merged; iterations are
+compared with those of the unmerged game, and with the slow recursive reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from compilers.test_moved_payoffs import assert_close, assert_one_answer
+from support.properties import examples
+from support.random_games import games
+from support.reference import ReferenceCFR
+from support.slow_symmetries import Copied, HideAndSeek, orbits
+from support.tiers import tiered
+from tensorcfr import (
+    CompiledGame,
+    Game,
+    Policy,
+    Solution,
+    Solver,
+    compile_game,
+    evaluate,
+    solve,
+)
+from tensorcfr.algorithms import ALGORITHMS, find_algorithm
+from tensorcfr.compilers import moved_payoffs
+from tensorcfr.errors import InvariantError
+from tensorcfr.evaluation.linear_program import equilibrium
+from tensorcfr.invariants import check
+from tensorcfr.model.arrays import Copies
+from tensorcfr.model.flat_game import Merged
+from tensorcfr.solvers.warm_start import UnsymmetricStartError, warm_state
+
+SYMMETRIC = HideAndSeek(3, seed=1)
+
+
+@cache
+def hide_and_seek() -> CompiledGame:
+    return compile_game(SYMMETRIC)
+
+
+@pytest.fixture
+def merges_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merge symmetric choices even if that saves no payoffs."""
+    monkeypatch.setattr(moved_payoffs, "LARGEST_SHARE", np.inf)
+
+
+def copies_of(game: CompiledGame) -> Copies:
+    assert game.merged is not None
+    copies = game.merged.form.copies
+    assert copies is not None
+    return copies
+
+
+def merged_orbits(game: CompiledGame) -> tuple[set[frozenset[str]], set[frozenset[object]]]:
+    """Infosets, and actions, that are merged or copies of each other."""
+    assert game.merged is not None
+    first, numbers = game.merged.form.first_copies, game.merged_numbers
+    infosets: dict[object, set[str]] = {}
+    actions: dict[int, set[object]] = {}
+    for label in game.infoset_labels:
+        place = game.locate(label)
+        images = first[numbers[place.numbers]].tolist()
+        infosets.setdefault(frozenset(numbers[place.numbers].tolist()), set()).add(label)
+        for action, image in zip(place.actions, images, strict=True):
+            actions.setdefault(image, set()).add((label, action))
+    return set(map(frozenset, infosets.values())), set(map(frozenset, actions.values()))
+
+
+def named(found: set[frozenset[object]]) -> set[frozenset[object]]:
+    """Actions by their labels."""
+    return {frozenset((label, str(action)) for label, action in orbit) for orbit in found}
+
+
+ALMOST = {
+    "a circle of two": HideAndSeek(2, seed=1),
+    "a circle of three": SYMMETRIC,
+    "one payoff differs by 1e-9": HideAndSeek(3, seed=1, extra=1e-9),
+    "one infoset is two": HideAndSeek(2, seed=1, told=True),
+    "copies of a game": Copied(HideAndSeek(2, seed=3), 2),
+}
+
+
+@pytest.mark.parametrize("rules", ALMOST.values(), ids=ALMOST)
+def test_that_is_merged_which_automorphisms_map(rules: Game, merges_always: None) -> None:
+    infosets, actions = merged_orbits(compile_game(rules))
+    expected = orbits(rules)
+    assert infosets == expected[0]
+    assert named(actions) == named(expected[1])
+
+
+def test_a_chance_that_differs_by_1e_9_is_not_merged(merges_always: None) -> None:
+    """A wind that blows as often to the left as to the right keeps reflections of the circle; any
+    other one keeps only turns.  The reflection maps looks at the cells to the left and right of the
+    first one to each other, and staying to staying."""
+    fair, biased = (compile_game(HideAndSeek(3, seed=1, wind=w)) for w in (0.5, 0.5 + 1e-9))
+    label = "looked at 0"
+    for game, same in ((fair, True), (biased, False)):
+        place = game.locate(label)
+        first = game.merged.form.first_copies[game.merged_numbers[place.numbers]]
+        assert (first[1] == first[2]) == same
+        assert len(np.unique(game.merged_numbers[place.numbers])) == 3
+        assert_one_answer(game, "cfr", (1, 2, 3, 10))
+
+
+def test_the_merged_game_is_small() -> None:
+    """Of 11 infosets, 4 are left: player 0 hides, and knows a hiding place and a wrong guess; player
+    1 looks twice."""
+    game = hide_and_seek()
+    small = game.merged.form
+    assert (game.n_infosets, small.n_infosets) == (11, 4)
+    # Six first actions are copies, and so are the second looks at the two other cells.
+    assert len(copies_of(game).sequence) == 8
+    assert_one_answer(game, "cfr", (1, 2, 3, 10, 100))
+
+
+WHOLE = [
+    name
+    for name, record in ALGORITHMS.items()
+    if record.passes_whole_game and record.merges_infosets and "flat" in record.solvers
+]
+FAST = ("cfr", "cfr+", "paced-cfr+")
+
+
+@pytest.mark.parametrize("algorithm", tiered(WHOLE, FAST))
+def test_every_algorithm_plays_the_same(algorithm: str) -> None:
+    assert_one_answer(hide_and_seek(), algorithm, (1, 2, 3, 10, 100))
+
+
+def test_iterations_are_those_of_the_reference() -> None:
+    game = hide_and_seek()
+    solver, slow = Solver(game, "cfr"), ReferenceCFR(SYMMETRIC, average_power=0, alternating=True)
+    for _ in range(10):
+        solver.iterate(1)
+        slow.iterate()
+        policy = solver.average_policy()
+        for label, row in slow.average_policy().items():
+            assert_close(list(policy[label].values()), row)
+
+
+@given(game=games(n_players=2, max_histories=40))
+@examples(8)
+def test_random_games_with_copies(game: Game) -> None:
+    """A secret choice among copies of a random game."""
+    compiled = compile_game(Copied(game))
+    assert_one_answer(compiled, "cfr", (1, 2, 3, 10))
+
+
+@pytest.mark.parametrize("name", ["rock_paper_scissors", "matching_pennies", "shapleys_game"])
+def test_matrix_games(name: str) -> None:
+    assert_one_answer(compile_game(name), "cfr", (1, 2, 3, 10, 100))
+
+
+def test_values_and_answers() -> None:
+    game = hide_and_seek()
+    solution = solve(game, "cfr+", iters=200)
+    whole = solve(game.without_merging(), "cfr+", iters=200)
+    assert set(solution.strategies) == set(game.infoset_labels)
+    assert_close(solution.policy.probabilities, whole.policy.probabilities)
+    found = evaluate(game, solution.policy)
+    assert_close(found.values, solution.evaluation.values)
+    assert_close(found.best_responses, solution.evaluation.best_responses)
+    exact = equilibrium(game)[1].values[0]
+    assert abs(exact - solution.evaluation.values[0]) < 2 * solution.exploitability
+
+
+LOOK = ("0", "1", "2")
+
+
+@pytest.mark.parametrize(
+    ("locks", "keeps"),
+    [
+        ({"look": dict.fromkeys(LOOK, 1 / 3)}, True),
+        ({"look": {"0": 0.5, "1": 0.25, "2": 0.25}}, False),
+        ({"look": {"0": 0.5}}, False),
+        ({f"looked at {k}": {str(k): 0.0} for k in range(3)}, True),
+        ({"looked at 0": {"0": 0.0}}, False),
+        ({f"looked at {k}": {str((k + 1) % 3): 0.5} for k in range(3)}, False),
+    ],
+)
+def test_locks_that_distinguish_choices_are_solved_unmerged(locks, keeps) -> None:
+    game = hide_and_seek()
+    solvers = [Solver(g, "cfr", locks=locks) for g in (game, game.without_merging())]
+    assert (solvers[0].form.n_numbers < game.n_sequences) == keeps
+    for solver in solvers:
+        solver.iterate(10)
+    assert_close(*(solver.average_probabilities() for solver in solvers))
+    found, expected = (solver.evaluate() for solver in solvers)
+    assert_close(found.values + found.best_responses, expected.values + expected.best_responses)
+
+
+def test_warm_starts_that_distinguish_choices_are_solved_unmerged() -> None:
+    game = hide_and_seek()
+    whole = game.without_merging()
+    uneven = {"look": {"0": 0.5, "1": 0.5, "2": 0.0}}
+    with pytest.raises(UnsymmetricStartError, match="compile it with symmetry=False"):
+        warm_state(game, "cfr", uneven)
+    even = solve(whole, "cfr", iters=3)
+    for start in (uneven, even, even.policy, solve(game, "cfr", iters=3)):
+        solutions = [solve(g, "cfr", iters=5, warm_start=start) for g in (game, whole)]
+        assert_close(*(solution.policy.probabilities for solution in solutions))
+        merges = solutions[0].problem.form.n_numbers < game.n_sequences
+        assert merges == (start is not uneven)
+        again = solve(solutions[0].game, start=solutions[0], iters=10)
+        assert_close(
+            again.policy.probabilities,
+            solve(whole, start=solutions[1], iters=10).policy.probabilities,
+        )
+
+
+def test_regrets_of_a_game_with_other_copies_are_no_start() -> None:
+    """The games have the same infosets, but other payoffs."""
+    even, uneven = hide_and_seek(), compile_game(HideAndSeek(3, seed=1, extra=0.5))
+    begun = solve(uneven, "cfr", iters=5)
+    solutions = [
+        solve(g, "cfr", iters=5, warm_start=begun) for g in (even, even.without_merging())
+    ]
+    assert_close(*(solution.policy.probabilities for solution in solutions))
+
+
+def test_files_keep_copies(tmp_path: Path) -> None:
+    solution = solve(hide_and_seek(), "cfr", iters=5)
+    path = solution.save(tmp_path / "solution.npz")
+    loaded = Solution.load(path)
+    for array, found in zip(copies_of(solution.game), copies_of(loaded.game), strict=True):
+        assert np.array_equal(array, found)
+    assert_close(
+        solve(loaded.game, start=loaded, iters=5).policy.probabilities,
+        solve(solution.game, start=solution, iters=5).policy.probabilities,
+    )
+
+
+def test_policies_of_the_unmerged_game_are_evaluated() -> None:
+    game = hide_and_seek()
+    policy = Policy(game, {"look": {"0": 1.0, "1": 0.0, "2": 0.0}}, default="uniform")
+    assert_close(evaluate(game, policy).values, evaluate(game.without_merging(), policy).values)
+
+
+@pytest.mark.parametrize(
+    ("field", "index", "to"),
+    [("bucket", -1, 7), ("sequence", 0, 0), ("first", 0, 0), ("share_of", 0, 0.25)],
+)
+def test_broken_copies_are_found(field: str, index: int, to: float) -> None:
+    game = hide_and_seek()
+    copies = copies_of(game)
+    array = getattr(copies, field).copy()
+    array[index] = to
+    form = game.merged.form._replace(copies=copies._replace(**{field: array}))
+    with pytest.raises(InvariantError, match="M1"):
+        check(replace(game, merged=Merged(form, game.merged.sequence)))
+
+
+def test_rules_of_a_scale_are_solved_unmerged() -> None:
+    record = find_algorithm("hedge")
+    assert not record.merges_infosets
+    assert_close(
+        *(
+            solve(g, "hedge", iters=10).policy.probabilities
+            for g in (hide_and_seek(), hide_and_seek().without_merging())
+        )
+    )
