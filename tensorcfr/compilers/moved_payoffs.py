@@ -41,10 +41,6 @@ ENTRIES_PER_SLICE = 12
 ROOT_RATIO = 100.0
 """Largest ratio between the utility that is paid at the root and the mean absolute utility."""
 
-LARGEST_SHARE = 0.75
-"""Largest share of the payoffs that merging symmetric choices leaves; above it, it is not worth the
-copies."""
-
 
 def simplify(form: SequenceForm, tree: HistoryTree) -> Merged | None:
     """Return a form with the same regrets and fewer payoffs, or None if none are saved.
@@ -66,13 +62,10 @@ def simplify(form: SequenceForm, tree: HistoryTree) -> Merged | None:
             entries = _joined(entries, (form.player_sequences[:-1, None], np.array([at_root])))
         moved.append(_move(form, player, entries))
     before = sum(count_entries(form, player) for player in range(form.n_players))
-    after = sum(len(payoff) for _, payoff in moved)
-    if (classes := find_classes(form, moved)) is not None:
-        merged = _lay_out(form, moved, classes)
-        left = sum(count_entries(merged.form, player) for player in range(form.n_players))
-        if left <= LARGEST_SHARE * after:
-            return merged
-    return _lay_out(form, moved, None) if after < before else None
+    classes = find_classes(form, moved)
+    if classes is None and sum(len(payoff) for _, payoff in moved) >= before:
+        return None
+    return _lay_out(form, moved, classes)
 
 
 def _most_frequent_utilities(tree: HistoryTree, reach: np.ndarray) -> np.ndarray:
@@ -237,7 +230,12 @@ def _lay_out(form: SequenceForm, moved: list[Entries], classes: Classes | None) 
     if classes is None:
         same = np.arange(form.n_sequences)
         classes = Classes(np.arange(form.n_infosets), same, same)
-    matters, forced = _infosets_that_matter(form, moved), n_actions == 1
+    forced = n_actions == 1
+    # Other players may have payoffs against one member of a class, and none against another.
+    weight = np.bincount(
+        classes.infoset, _infosets_that_matter(form, moved), minlength=form.n_infosets
+    )
+    matters = weight[classes.infoset] > 0
     is_first = classes.infoset == np.arange(form.n_infosets)
     kept, idle = np.flatnonzero(matters & ~forced & is_first), np.flatnonzero(~matters & ~forced)
     kinds, kind = np.unique(np.stack([owner[idle], n_actions[idle]]), axis=1, return_inverse=True)

@@ -23,10 +23,15 @@ import numpy as np
 
 from .._util.limits import PAYOFF_HASH_STEPS
 from ..model.arrays import SequenceForm
-from .colour_refinement import as_uint64, float_bits, hash_one, hash_pair
+from .colour_refinement import float_bits, hash_one, hash_pair
 
 Entries = tuple[np.ndarray, np.ndarray]
 """Last sequences of all players, int64 (players, entries), and payoffs, float64 (entries,)."""
+
+
+LARGEST_SHARE = 0.75
+"""Largest share of the payoffs that merging may leave.  Above it, the payoffs saved are not worth
+the time."""
 
 
 class Classes(NamedTuple):
@@ -42,7 +47,7 @@ class Classes(NamedTuple):
 
 
 def find_classes(form: SequenceForm, entries: list[Entries]) -> Classes | None:
-    """Find the classes of a game, or return None if all sequences differ.
+    """Find the classes of a game, or return None if merging them saves few payoffs.
 
     Args:
         form: The sequence form.
@@ -52,6 +57,9 @@ def find_classes(form: SequenceForm, entries: list[Entries]) -> Classes | None:
     if colours is None:
         return None
     of_sequence, of_infoset = (_numbered(colour) for colour in colours)
+    left = sum(_count_columns(of_sequence[last]) for last, _ in entries)
+    if left > LARGEST_SHARE * sum(len(payoff) for _, payoff in entries):
+        return None
     if not _are_alike(form, entries, of_sequence, of_infoset):
         return None
     return _representatives(form, of_sequence, of_infoset)
@@ -124,6 +132,12 @@ def _numbered(colour: np.ndarray) -> np.ndarray:
     """Return the first position with each colour, int64, for every position."""
     _, first, number = np.unique(colour, return_index=True, return_inverse=True)
     return np.asarray(first[number])
+
+
+def _count_columns(last: np.ndarray) -> int:
+    """Return the number of different columns of a table, int64 (players, columns)."""
+    last = last[:, np.lexsort(last)]
+    return int((last[:, 1:] != last[:, :-1]).any(axis=0).sum()) + bool(last.size)
 
 
 def _are_alike(

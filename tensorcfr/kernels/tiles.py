@@ -9,6 +9,8 @@ do not count from the end, and so the loops are vectorised.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._util.jit import by_types, inlined, is_none, not_inlined
@@ -145,7 +147,7 @@ def scatter(
 
 
 @by_types
-def share_values(copies: Copies | None, b: int, value: np.ndarray) -> None:
+def share_values(copies: Copies | None, b: int, value: np.ndarray) -> Any:
     """Set the values of copies in a bucket to equal shares of the first copy's value.
 
     Args:

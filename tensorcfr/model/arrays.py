@@ -454,7 +454,7 @@ class LockedLanes(NamedTuple):
 
 def bucket_layout(
     owner: np.ndarray, level: np.ndarray, actions: np.ndarray, lanes: np.ndarray, n_players: int
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """Return the fields of a :class:`SequenceForm` without private hands, except ``infoset_parent``
     and ``operator``.
 
@@ -487,7 +487,7 @@ def bucket_layout(
 
 def infoset_layout(
     owner: np.ndarray, level: np.ndarray, actions: np.ndarray, n_players: int
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+) -> tuple[np.ndarray, dict[str, Any]]:
     """Sort infosets by player, level and number of actions.
 
     Args:

@@ -56,5 +56,6 @@ def equal_merging(first: Problem, second: Problem) -> bool:
     if to is None or other is None:
         return to is other
     # Equal maps have different copies in games that differ in their payoffs.
-    forms = first.form.trunk, second.form.trunk
-    return np.array_equal(to, other) and np.array_equal(*(form.first_copies for form in forms))
+    return np.array_equal(to, other) and np.array_equal(
+        first.form.trunk.first_copies, second.form.trunk.first_copies
+    )

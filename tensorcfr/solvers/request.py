@@ -305,9 +305,7 @@ class SolveRequest:
         setting = Problem(game, start.algorithm, start.locks)
         # The digests are equal, so that the arrays can differ only in the merged infosets.
         same_numbers = start.game is game or not start.algorithm.passes_whole_game
-        if not (
-            same_numbers or equal_merging(start.problem, setting)
-        ):
+        if not (same_numbers or equal_merging(start.problem, setting)):
             raise ValueError(
                 f"start was solved with other infosets of {game.name} merged; "
                 "solve(game, warm_start=start) begins with its regrets and a new average"

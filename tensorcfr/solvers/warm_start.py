@@ -215,7 +215,7 @@ def _symmetric(
 def game_for_start(
     game: CompiledGame,
     algorithm: Record,
-    source: WarmStart | None,
+    source: WarmStart,
     *,
     iterations: float,
     locks: LocksLike | None,
@@ -225,12 +225,12 @@ def game_for_start(
     It is the same game without merging if the warm start distinguishes infosets or actions that are
     merged in a game of hidden moves.  The arguments are those of :func:`warm_state`.
     """
-    if source is None or getattr(game, "merged", None) is None or game.merged.form.copies is None:
+    if game.chunked_form(merged=True).trunk.copies is None:
         return game
     try:
         warm_state(game, algorithm, source, iterations=iterations, locks=locks)
     except UnsymmetricStartError:
-        return game.without_merging()
+        return game.flat().without_merging()
     return game
 
 

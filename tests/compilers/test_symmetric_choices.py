@@ -6,15 +6,18 @@ compared with those of the unmerged game, and with the slow recursive reference.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 
-from compilers.test_moved_payoffs import assert_close, assert_one_answer
+from compilers.test_moved_payoffs import Written, assert_close, assert_one_answer
+from support.equality import Perturbed
 from support.properties import examples
 from support.random_games import games
 from support.reference import ReferenceCFR
@@ -22,21 +25,25 @@ from support.slow_symmetries import Copied, HideAndSeek, orbits
 from support.tiers import tiered
 from tensorcfr import (
     CompiledGame,
+    Decision,
     Game,
     Policy,
     Solution,
     Solver,
+    Terminal,
     compile_game,
     evaluate,
     solve,
 )
 from tensorcfr.algorithms import ALGORITHMS, find_algorithm
-from tensorcfr.compilers import moved_payoffs
+from tensorcfr.analysis import model_locks
+from tensorcfr.compilers import symmetric_choices
 from tensorcfr.errors import InvariantError
 from tensorcfr.evaluation.linear_program import equilibrium
 from tensorcfr.invariants import check
-from tensorcfr.model.arrays import Copies
+from tensorcfr.model.arrays import Copies, SequenceForm
 from tensorcfr.model.flat_game import Merged
+from tensorcfr.payoff import triples
 from tensorcfr.solvers.warm_start import UnsymmetricStartError, warm_state
 
 SYMMETRIC = HideAndSeek(3, seed=1)
@@ -50,7 +57,7 @@ def hide_and_seek() -> CompiledGame:
 @pytest.fixture
 def merges_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Merge symmetric choices even if that saves no payoffs."""
-    monkeypatch.setattr(moved_payoffs, "LARGEST_SHARE", np.inf)
+    monkeypatch.setattr(symmetric_choices, "LARGEST_SHARE", 1.0)
 
 
 def copies_of(game: CompiledGame) -> Copies:
@@ -97,23 +104,51 @@ def test_that_is_merged_which_automorphisms_map(rules: Game, merges_always: None
     assert named(actions) == named(expected[1])
 
 
-def test_a_chance_that_differs_by_1e_9_is_not_merged(merges_always: None) -> None:
-    """A wind that blows as often to the left as to the right keeps reflections of the circle; any
-    other one keeps only turns.  The reflection maps looks at the cells to the left and right of the
-    first one to each other, and staying to staying."""
-    fair, biased = (compile_game(HideAndSeek(3, seed=1, wind=w)) for w in (0.5, 0.5 + 1e-9))
-    label = "looked at 0"
-    for game, same in ((fair, True), (biased, False)):
-        place = game.locate(label)
-        first = game.merged.form.first_copies[game.merged_numbers[place.numbers]]
-        assert (first[1] == first[2]) == same
-        assert len(np.unique(game.merged_numbers[place.numbers])) == 3
-        assert_one_answer(game, "cfr", (1, 2, 3, 10))
+def payoffs_by_player(form: SequenceForm) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Last sequences of all players, and payoffs, for each player."""
+    entries = []
+    for player in range(form.n_players):
+        rows, columns, values = triples(form, player)
+        entries.append((np.insert(columns, player, rows, axis=0), values))
+    return entries
+
+
+@pytest.mark.parametrize(
+    ("rules", "same"),
+    [
+        (HideAndSeek(3, seed=1, wind=0.5), True),
+        (HideAndSeek(3, seed=1, wind=0.5 + 1e-9), False),
+        (Perturbed(HideAndSeek(3, seed=1, wind=0.5), size=1e-9), False),
+    ],
+    ids=["nothing", "a chance", "a payoff"],
+)
+def test_classes_of_another_game_are_refused(rules: Game, same: bool) -> None:
+    """Classes come from hashes, and are compared with the payoffs afterwards."""
+    form = compile_game(HideAndSeek(3, seed=1, wind=0.5), symmetry=False).form
+    colours = symmetric_choices._refined_colours(form, payoffs_by_player(form))
+    assert colours is not None
+    classes = [symmetric_choices._numbered(colour) for colour in colours]
+    other = compile_game(rules, symmetry=False).form
+    assert symmetric_choices._are_alike(other, payoffs_by_player(other), *classes) == same
+
+
+@pytest.mark.parametrize(("wind", "merged"), [(0.5, 4), (0.5 + 1e-9, 5), (0.5 - 1e-9, 5)])
+def test_a_chance_that_differs_by_1e_9_is_not_merged(
+    wind: float, merged: int, merges_always: None
+) -> None:
+    """Only a wind that blows as often to the left as to the right makes places equal to which it
+    blows player 0 from one hiding place."""
+    game = compile_game(HideAndSeek(3, seed=1, wind=wind))
+    assert game.merged.form.n_infosets == merged
+    right, left = (game.locate(f"hid at 0, {place}, looked at 0").numbers for place in (1, 2))
+    same = set(game.merged_numbers[right]) == set(game.merged_numbers[left])
+    assert same == (wind == 0.5)
+    assert_one_answer(game, "cfr", (1, 2, 3, 10))
 
 
 def test_the_merged_game_is_small() -> None:
-    """Of 11 infosets, 4 are left: player 0 hides, and knows a hiding place and a wrong guess; player
-    1 looks twice."""
+    """Of 11 infosets, 4 are left: player 0 hides, and knows a hiding place and a wrong guess;
+    player 1 looks twice."""
     game = hide_and_seek()
     small = game.merged.form
     assert (game.n_infosets, small.n_infosets) == (11, 4)
@@ -154,6 +189,22 @@ def test_random_games_with_copies(game: Game) -> None:
     assert_one_answer(compiled, "cfr", (1, 2, 3, 10))
 
 
+@pytest.mark.parametrize("order", ["xy", "yx"])
+def test_a_player_without_payoffs(order: str, merges_always: None) -> None:
+    """Player 1 always gets 0, so all choices of player 1 are alike; player 0 is paid after "x"."""
+    nodes: dict[tuple[str, ...], Any] = {(): Decision(1, "first", list(order))}
+    for first in "xy":
+        nodes[first,] = Decision(1, f"then {first}", ["a", "b"])
+        for then in "ab":
+            nodes[first, then] = Decision(0, "guess", ["c", "d"])
+            for guess in "cd":
+                won = {"ac": 1.0, "bd": 3.0}.get(then + guess, 0.0) if first == "x" else 0.0
+                nodes[first, then, guess] = Terminal([won, 0.0])
+    game = compile_game(Written(nodes))
+    assert len(copies_of(game).sequence)
+    assert_one_answer(game, "cfr", (1, 2, 3, 10))
+
+
 @pytest.mark.parametrize("name", ["rock_paper_scissors", "matching_pennies", "shapleys_game"])
 def test_matrix_games(name: str) -> None:
     assert_one_answer(compile_game(name), "cfr", (1, 2, 3, 10, 100))
@@ -163,7 +214,7 @@ def test_values_and_answers() -> None:
     game = hide_and_seek()
     solution = solve(game, "cfr+", iters=200)
     whole = solve(game.without_merging(), "cfr+", iters=200)
-    assert set(solution.strategies) == set(game.infoset_labels)
+    assert set(solution.policy) == set(game.infoset_labels)
     assert_close(solution.policy.probabilities, whole.policy.probabilities)
     found = evaluate(game, solution.policy)
     assert_close(found.values, solution.evaluation.values)
@@ -197,10 +248,39 @@ def test_locks_that_distinguish_choices_are_solved_unmerged(locks, keeps) -> Non
     assert_close(found.values + found.best_responses, expected.values + expected.best_responses)
 
 
+@pytest.mark.parametrize("method", ["restricted", "data-biased"])
+@pytest.mark.parametrize("keeps", [True, False])
+def test_responses_to_models(method: str, keeps: bool) -> None:
+    """A model that looks anew where it looked before keeps the symmetries; one that prefers a cell
+    does not."""
+    game = hide_and_seek()
+    again = {f"looked at {k}": {j: 0.5 if j == str(k) else 0.25 for j in LOOK} for k in range(3)}
+    rows = again if keeps else {"look": {"0": 0.5, "1": 0.25, "2": 0.25}}
+    solvers = [
+        Solver(g, "cfr", locks=model_locks(g, played(g, rows), 1, 0.5, method=method))
+        for g in (game, game.without_merging())
+    ]
+    assert (solvers[0].form.n_numbers < game.n_sequences) == keeps
+    for solver in solvers:
+        solver.iterate(10)
+    assert_close(*(solver.average_probabilities() for solver in solvers))
+    found, expected = (solver.evaluate() for solver in solvers)
+    assert_close(found.values + found.best_responses, expected.values + expected.best_responses)
+
+
+def played(game: CompiledGame, rows: Mapping[str, Mapping[str, float]]) -> Policy:
+    """Some strategies, and uniform ones at all other infosets."""
+    uniform = {
+        label: dict.fromkeys(actions, 1 / len(actions))
+        for label, actions in zip(game.infoset_labels, game.infoset_actions, strict=True)
+    }
+    return Policy.from_mapping(game, uniform | rows)
+
+
 def test_warm_starts_that_distinguish_choices_are_solved_unmerged() -> None:
     game = hide_and_seek()
     whole = game.without_merging()
-    uneven = {"look": {"0": 0.5, "1": 0.5, "2": 0.0}}
+    uneven = played(game, {"look": {"0": 0.5, "1": 0.5, "2": 0.0}})
     with pytest.raises(UnsymmetricStartError, match="compile it with symmetry=False"):
         warm_state(game, "cfr", uneven)
     even = solve(whole, "cfr", iters=3)
@@ -220,9 +300,7 @@ def test_regrets_of_a_game_with_other_copies_are_no_start() -> None:
     """The games have the same infosets, but other payoffs."""
     even, uneven = hide_and_seek(), compile_game(HideAndSeek(3, seed=1, extra=0.5))
     begun = solve(uneven, "cfr", iters=5)
-    solutions = [
-        solve(g, "cfr", iters=5, warm_start=begun) for g in (even, even.without_merging())
-    ]
+    solutions = [solve(g, "cfr", iters=5, warm_start=begun) for g in (even, even.without_merging())]
     assert_close(*(solution.policy.probabilities for solution in solutions))
 
 
@@ -240,7 +318,7 @@ def test_files_keep_copies(tmp_path: Path) -> None:
 
 def test_policies_of_the_unmerged_game_are_evaluated() -> None:
     game = hide_and_seek()
-    policy = Policy(game, {"look": {"0": 1.0, "1": 0.0, "2": 0.0}}, default="uniform")
+    policy = played(game, {"look": {"0": 1.0, "1": 0.0, "2": 0.0}})
     assert_close(evaluate(game, policy).values, evaluate(game.without_merging(), policy).values)
 
 

@@ -71,7 +71,9 @@ def _extended(
             return
     for order in orders:
         pairs = list(zip(steps, order, strict=True))
-        if isinstance(node, Chance) and any(node.outcomes[a] != other.outcomes[b] for a, b in pairs):
+        if isinstance(node, Chance) and any(
+            node.outcomes[a] != other.outcomes[b] for a, b in pairs
+        ):
             continue
         below = tuple((rules.next(state, a), rules.next(image, b)) for a, b in pairs)
         if any(shapes[one] != shapes[two] for one, two in below):
