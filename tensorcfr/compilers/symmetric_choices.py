@@ -28,7 +28,9 @@ from .colour_refinement import float_bits, hash_one, hash_pair
 Entries = tuple[np.ndarray, np.ndarray]
 """Last sequences of all players, int64 (players, entries), and payoffs, float64 (entries,)."""
 
-
+SMALLEST = 1000
+"""Number of sequences from which choices are merged.  An iteration of a smaller game takes
+microseconds, and kernels for copies are compiled separately."""
 LARGEST_SHARE = 0.75
 """Largest share of the payoffs that merging may leave.  Above it, the payoffs saved are not worth
 the time."""
@@ -47,12 +49,14 @@ class Classes(NamedTuple):
 
 
 def find_classes(form: SequenceForm, entries: list[Entries]) -> Classes | None:
-    """Find the classes of a game, or return None if merging them saves few payoffs.
+    """Find the classes of a game, or return None if merging them saves little.
 
     Args:
         form: The sequence form.
         entries: Payoffs of each player.
     """
+    if form.n_sequences < SMALLEST:
+        return None
     colours = _refined_colours(form, entries)
     if colours is None:
         return None

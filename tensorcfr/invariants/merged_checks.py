@@ -95,8 +95,10 @@ def check_copies(reader: Reader) -> None:
     wrong |= reader.sequence_bucket(sequence.astype(np.int64)) != of_bucket
     wrong[1:] |= (np.diff(sequence.astype(np.int64)) >= 0) & (np.diff(of_bucket) == 0)
     members = np.bincount(first, minlength=form.n_sequences)
-    wrong |= (form.first_copies[first] != first) | (members[first] < 2)
-    wrong |= np.abs(copies.share_of * members[first] - 1.0) > PAYOFF_ROUNDING
+    # The first copy is listed, too: otherwise it would keep the whole value.
+    wrong |= (form.first_copies[first] != first) | ~np.isin(first, sequence) | (members[first] < 2)
+    # Negated, so that NaN is refused.
+    wrong |= ~(np.abs(copies.share_of * members[first] - 1.0) <= PAYOFF_ROUNDING)
     used = _used(form)
     wrong |= used[sequence] & (sequence != first)
     if (i := first_true(wrong)) is not None:
@@ -162,8 +164,10 @@ def check_parent(reader: Reader) -> None:
         carrier = small.form.first_copies[carrier]
     for bucket, targets in _buckets(reader):
         begin = int(reader.form.bucket_infoset[bucket])
+        if small.form.copies is not None:
+            targets = np.sort(targets, axis=0)
         for piece in _pieces(0, targets.shape[1]):
-            first = targets[:, piece].min(axis=0).astype(np.int64)
+            first = targets[0, piece].astype(np.int64)
             merged_bucket = small.sequence_bucket(first)
             merged = (
                 small.form.bucket_infoset[merged_bucket]

@@ -18,6 +18,7 @@ from hypothesis import given
 
 from compilers.test_moved_payoffs import Written, assert_close, assert_one_answer
 from support.equality import Perturbed
+from support.imported_games import HIDDEN_MOVES
 from support.properties import examples
 from support.random_games import games
 from support.reference import ReferenceCFR
@@ -54,9 +55,10 @@ def hide_and_seek() -> CompiledGame:
     return compile_game(SYMMETRIC)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def merges_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Merge symmetric choices even if that saves no payoffs."""
+    """Merge choices in small games, too, and even if that saves no payoffs."""
+    monkeypatch.setattr(symmetric_choices, "SMALLEST", 0)
     monkeypatch.setattr(symmetric_choices, "LARGEST_SHARE", 1.0)
 
 
@@ -97,7 +99,7 @@ ALMOST = {
 
 
 @pytest.mark.parametrize("rules", ALMOST.values(), ids=ALMOST)
-def test_that_is_merged_which_automorphisms_map(rules: Game, merges_always: None) -> None:
+def test_that_is_merged_which_automorphisms_map(rules: Game) -> None:
     infosets, actions = merged_orbits(compile_game(rules))
     expected = orbits(rules)
     assert infosets == expected[0]
@@ -190,7 +192,7 @@ def test_random_games_with_copies(game: Game) -> None:
 
 
 @pytest.mark.parametrize("order", ["xy", "yx"])
-def test_a_player_without_payoffs(order: str, merges_always: None) -> None:
+def test_a_player_without_payoffs(order: str) -> None:
     """Player 1 always gets 0, so all choices of player 1 are alike; player 0 is paid after "x"."""
     nodes: dict[tuple[str, ...], Any] = {(): Decision(1, "first", list(order))}
     for first in "xy":
@@ -203,6 +205,23 @@ def test_a_player_without_payoffs(order: str, merges_always: None) -> None:
     game = compile_game(Written(nodes))
     assert len(copies_of(game).sequence)
     assert_one_answer(game, "cfr", (1, 2, 3, 10))
+
+
+@pytest.mark.parametrize("name", HIDDEN_MOVES[:2], ids=["dark hex", "battleship"])
+def test_games_of_openspiel(name: str) -> None:
+    pytest.importorskip("pyspiel")
+    game = compile_game(name)
+    assert 2 * copies_of(game).first.size <= game.n_sequences
+    small, whole = game.merged.form.n_infosets, game.n_infosets
+    assert 2 * small <= whole
+    assert_one_answer(game, "cfr", (1, 2, 3, 10, 100))
+
+
+def test_small_games_are_not_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels for copies would take longer to compile than the game to solve."""
+    monkeypatch.undo()
+    game = compile_game("rock_paper_scissors")
+    assert game.merged is None or game.merged.form.copies is None
 
 
 @pytest.mark.parametrize("name", ["rock_paper_scissors", "matching_pennies", "shapleys_game"])
@@ -324,7 +343,13 @@ def test_policies_of_the_unmerged_game_are_evaluated() -> None:
 
 @pytest.mark.parametrize(
     ("field", "index", "to"),
-    [("bucket", -1, 7), ("sequence", 0, 0), ("first", 0, 0), ("share_of", 0, 0.25)],
+    [
+        ("bucket", -1, 7),
+        ("sequence", 0, 0),
+        ("first", 0, 0),
+        ("share_of", 0, 0.25),
+        ("share_of", 0, np.nan),
+    ],
 )
 def test_broken_copies_are_found(field: str, index: int, to: float) -> None:
     game = hide_and_seek()
