@@ -589,15 +589,7 @@ def _summary(rows: Mapping[str, Any]) -> list[str]:
             f"{len(times)} games. The factors go from {significant(min(times.values()))} to "
             f"{significant(max(times.values()))}."
         )
-        lines += [f"  {WHY[name]}" for name in slower if name in WHY]
     return lines
-
-
-WHY = {
-    "battleship": "In battleship the ships are hidden moves. Payoffs that depend on them are "
-    "single entries, and not blocks of hands."
-}
-"""Reason why a row is slower than the published one."""
 
 
 def _sources(rows: Mapping[str, Any]) -> list[str]:

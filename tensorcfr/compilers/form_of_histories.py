@@ -6,6 +6,7 @@ The counterpart for games of private hands is :mod:`.form_of_public_tree`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -132,7 +133,7 @@ def lay_out(
     parent: np.ndarray,
     last: np.ndarray,
     n_players: int,
-) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     """Assign infosets and sequences their final positions in buckets and lanes.
 
     Args:

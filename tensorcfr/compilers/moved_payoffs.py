@@ -26,11 +26,12 @@ import numpy as np
 
 from .._util.limits import PAYOFF_ROUNDING
 from .._util.memory_budget import reserve
-from ..model.arrays import CHANCE, HistoryTree, SequenceForm
+from ..model.arrays import CHANCE, Copies, HistoryTree, SequenceForm
 from ..model.flat_game import Merged
 from ..payoff import count_entries
 from ..payoff.entries import entries_of_players
 from .form_of_histories import lay_out
+from .symmetric_choices import Classes, Entries, find_classes
 
 BYTES_PER_TERMINAL = 150
 """Peak bytes per terminal while its payoff moves."""
@@ -39,9 +40,6 @@ ENTRIES_PER_SLICE = 12
 
 ROOT_RATIO = 100.0
 """Largest ratio between the utility that is paid at the root and the mean absolute utility."""
-
-Entries = tuple[np.ndarray, np.ndarray]
-"""Last sequences of all players, int64 (players, entries), and payoffs, float64 (entries,)."""
 
 
 def simplify(form: SequenceForm, tree: HistoryTree) -> Merged | None:
@@ -64,9 +62,10 @@ def simplify(form: SequenceForm, tree: HistoryTree) -> Merged | None:
             entries = _joined(entries, (form.player_sequences[:-1, None], np.array([at_root])))
         moved.append(_move(form, player, entries))
     before = sum(count_entries(form, player) for player in range(form.n_players))
-    if sum(len(payoff) for _, payoff in moved) >= before:
+    classes = find_classes(form, moved)
+    if classes is None and sum(len(payoff) for _, payoff in moved) >= before:
         return None
-    return _lay_out(form, moved)
+    return _lay_out(form, moved, classes)
 
 
 def _most_frequent_utilities(tree: HistoryTree, reach: np.ndarray) -> np.ndarray:
@@ -220,35 +219,75 @@ def _infosets_that_matter(form: SequenceForm, moved: list[Entries]) -> np.ndarra
     return matters
 
 
-def _lay_out(form: SequenceForm, moved: list[Entries]) -> Merged:
+def _lay_out(form: SequenceForm, moved: list[Entries], classes: Classes | None) -> Merged:
     """Lay out the form of the payoffs that are left.
 
-    It leaves out infosets with one action, as merged forms of private hands do.
+    It leaves out infosets with one action, as merged forms of private hands do, and has one infoset
+    of each class.
     """
     n_players, owner, n_actions = form.n_players, form.infoset_player, form.infoset_actions
-    matters, forced = _infosets_that_matter(form, moved), n_actions == 1
-    kept, idle = np.flatnonzero(matters & ~forced), np.flatnonzero(~matters & ~forced)
+    merges = classes is not None
+    if classes is None:
+        same = np.arange(form.n_sequences)
+        classes = Classes(np.arange(form.n_infosets), same, same)
+    forced = n_actions == 1
+    # Other players may have payoffs against one member of a class, and none against another.
+    weight = np.bincount(
+        classes.infoset, _infosets_that_matter(form, moved), minlength=form.n_infosets
+    )
+    matters = weight[classes.infoset] > 0
+    is_first = classes.infoset == np.arange(form.n_infosets)
+    kept, idle = np.flatnonzero(matters & ~forced & is_first), np.flatnonzero(~matters & ~forced)
     kinds, kind = np.unique(np.stack([owner[idle], n_actions[idle]]), axis=1, return_inverse=True)
     owners = np.concatenate([owner[kept], kinds[0]])
     actions = np.concatenate([n_actions[kept], kinds[1]])
     first = n_players + np.cumsum(actions) - actions
     number = np.full(form.n_infosets, -1)
     number[kept], number[idle] = np.arange(len(kept)), len(kept) + kind
+    number = number[classes.infoset]
     sequence = np.repeat(np.arange(n_players), np.diff(form.player_sequences))
     infoset, action = form.owners
     present = np.flatnonzero((infoset >= 0) & (number[infoset] >= 0))
-    sequence[present] = first[number[infoset[present]]] + action[present]
-    carrier = form.carriers(sequence)
+    sequence[present] = first[number[infoset[present]]] + action[classes.sequence[present]]
+    # Reaches and payoffs of copies are those of the first one.
+    first_copy = np.arange(n_players + int(actions.sum()))
+    followed = present[matters[infoset[present]]]
+    first_copy[sequence[followed]] = sequence[classes.first[followed]]
+    carrier = first_copy[form.carriers(sequence)]
     parent = np.concatenate([carrier[form.infoset_parent[kept]], kinds[0]])
-    rows = np.concatenate([carrier[last[player]] for player, (last, _) in enumerate(moved)])
+    carried = [_added((carrier[last], payoff)) for last, payoff in moved]
+    rows = np.concatenate([last[player] for player, (last, _) in enumerate(carried)])
     layout, _, place = lay_out(owners, actions, first, parent, rows, n_players)
-    carried = [(place[carrier[last]], payoff) for last, payoff in moved]
+    carried = [(place[last], payoff) for last, payoff in carried]
     if n_players == 2:
         bounds = layout["player_sequences"]
         carried = [_padded(entries, player, bounds) for player, entries in enumerate(carried)]
     entries = entries_of_players(carried)
     operator = () if entries.is_empty else (entries,)
-    return Merged(SequenceForm(**layout, operator=operator), place[sequence].astype(np.uint32))
+    copies = _copies(first_copy, place, layout["bucket_sequence"]) if merges else None
+    small = SequenceForm(**layout, operator=operator, copies=copies)
+    return Merged(small, place[sequence].astype(np.uint32))
+
+
+def _copies(first: np.ndarray, place: np.ndarray, bucket_sequence: np.ndarray) -> Copies:
+    """Return the copies of a form.
+
+    Args:
+        first: int64 (sequences,): first copy of each sequence, before they are laid out.
+        place: int64 (sequences,): final position of each sequence.
+        bucket_sequence: int64 (buckets,): first sequence of each bucket.
+    """
+    count = np.bincount(first, minlength=len(first))[first]
+    copies = np.flatnonzero(count > 1)
+    bucket = np.searchsorted(bucket_sequence, place[copies], side="right") - 1
+    order = np.lexsort((-place[copies], bucket))
+    copies, bucket = copies[order], bucket[order]
+    return Copies(
+        bucket=np.searchsorted(bucket, np.arange(len(bucket_sequence) + 1)),
+        sequence=place[copies].astype(np.uint32),
+        first=place[first[copies]].astype(np.uint32),
+        share_of=1.0 / count[copies],
+    )
 
 
 def _padded(entries: Entries, player: int, bounds: np.ndarray) -> Entries:

@@ -132,7 +132,8 @@ def _representatives(game: FlatGame, sequence: np.ndarray, output: np.ndarray) -
         int64 (infosets,): the first infoset with the same actions and the same strategy in every
         solution that respects the symmetries; the infoset itself if there are no symmetries.
     """
-    if game.merged is None:
+    # Sampled strategies do not have the symmetries that copies of actions need.
+    if game.merged is None or game.merged.form.copies is not None:
         return np.arange(game.n_infosets)
     merged = np.where(sequence >= 0, game.merged.sequence[sequence].astype(np.int64), -1)
     # The merged form may omit an infoset with one action: give it a unique negative number, so

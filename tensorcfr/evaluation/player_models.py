@@ -300,6 +300,10 @@ def payoffs_against(form: ChunkedForm, strategy: np.ndarray, player: int) -> np.
             mean = rows[STRATEGY, sequences] * rows[VALUE, sequences]
             parents = part_form.infoset_parent[infoset : infoset + lanes].astype(np.int64)
             np.subtract.at(payoff, numbers[parents], mean.reshape(-1, lanes).sum(axis=0))
+    if (copies := form.trunk.copies) is not None:
+        # The first copy has the payoffs of all, and the others have none.
+        total = np.bincount(copies.first, payoff[copies.sequence], form.n_numbers)
+        payoff[copies.sequence] = total[copies.sequence]
     return payoff
 
 

@@ -109,8 +109,9 @@ def check_part(kind: str, row_check: Callable[[Any, Reader], None], reader: Read
 
 
 def check_merged_form(reader: Reader) -> None:
-    """Check that the merged form is a sequence form."""
+    """Check that the merged form is a sequence form, and its copies are actions of one infoset."""
     check_form(reader.merged.form)
+    merged_checks.check_copies(reader.merged)
 
 
 def check_trunk(reader: ChunkReader) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._util.declared import Declared, check_declared, declared
 from .._util.violations import fail, named_after
-from ..model.arrays import HistoryTree, PublicTree, SequenceForm, named_arrays
+from ..model.arrays import Copies, HistoryTree, PublicTree, SequenceForm, named_arrays
 from ..model.layout import Layout
 from ..payoff import ARRAYS
 from .reader import Reader
@@ -48,7 +48,12 @@ def declared_form(form: SequenceForm) -> Declared:
         for part in form.operator
         for name, array in ARRAYS[part.kind].items()
     }
-    return {**declared(SequenceForm), **of_parts}
+    of_copies = declared(Copies) if form.copies is not None else {}
+    return {
+        **declared(SequenceForm),
+        **{f"copies.{name}": array for name, array in of_copies.items()},
+        **of_parts,
+    }
 
 
 def named(view: Any) -> Iterator[tuple[str, Any]]:

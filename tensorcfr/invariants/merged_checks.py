@@ -74,6 +74,50 @@ def check_sequence_map(reader: Reader) -> None:
             fail(f"{reader.sequence(begin + offset)} of player {player} maps to {mapped[offset]}")
 
 
+def check_copies(reader: Reader) -> None:
+    """Check that copies are actions of one infoset, and only the first has payoffs and infosets
+    after it.
+
+    Args:
+        reader: The merged form.
+    """
+    form, copies = reader.form, reader.form.copies
+    if copies is None:
+        return
+    bucket, sequence, first = copies.bucket, copies.sequence, copies.first
+    if bucket[0] != 0 or bucket[-1] != len(sequence) or (np.diff(bucket) < 0).any():
+        fail(f"copies.bucket is no division of {len(sequence)} copies")
+    if max(sequence.max(initial=0), first.max(initial=0)) >= form.n_sequences:
+        fail("a copy is no sequence")
+    infoset, _ = form.owners
+    of_bucket = np.repeat(np.arange(len(bucket) - 1), np.diff(bucket))
+    wrong = (infoset[sequence] < 0) | (infoset[sequence] != infoset[first]) | (first > sequence)
+    wrong |= reader.sequence_bucket(sequence.astype(np.int64)) != of_bucket
+    wrong[1:] |= (np.diff(sequence.astype(np.int64)) >= 0) & (np.diff(of_bucket) == 0)
+    members = np.bincount(first, minlength=form.n_sequences)
+    # The first copy is listed, too: otherwise it would keep the whole value.
+    wrong |= (form.first_copies[first] != first) | ~np.isin(first, sequence) | (members[first] < 2)
+    # Negated, so that NaN is refused.
+    wrong |= ~(np.abs(copies.share_of * members[first] - 1.0) <= PAYOFF_ROUNDING)
+    used = _used(form)
+    wrong |= used[sequence] & (sequence != first)
+    if (i := first_true(wrong)) is not None:
+        fail(f"{reader.sequence(int(sequence[i]))} is no copy of sequence {first[i]}")
+
+
+def _used(form: SequenceForm) -> np.ndarray:
+    """Return whether an infoset of the player or a payoff of any player follows each sequence, bool
+    (sequences,)."""
+    used = np.zeros(form.n_sequences, dtype=bool)
+    used[form.infoset_parent] = True
+    for player in range(form.n_players):
+        rows, columns, values = triples(form, player)
+        # Entries of payoff 0 only join slices.
+        used[rows[values != 0.0]] = True
+        used[columns[:, values != 0.0]] = True
+    return used
+
+
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
     """Yield number and merged sequences, uint32 (actions, lanes), of every bucket that is not
     omitted."""
@@ -86,10 +130,13 @@ def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def check_action(reader: Reader) -> None:
-    """Check that the actions of an infoset map to the actions of one infoset, in order."""
+    """Check that the actions of an infoset map to the actions of one infoset, in order unless it
+    has copies of actions."""
     small = reader.merged
     form = small.form
     for bucket, targets in _buckets(reader):
+        if form.copies is not None:
+            targets = np.sort(targets, axis=0)
         for piece in _pieces(0, targets.shape[1]):
             first = targets[0, piece].astype(np.int64)
             merged_bucket = small.sequence_bucket(first)
@@ -113,8 +160,12 @@ def check_parent(reader: Reader) -> None:
     Infosets that map to an idle infoset may have any parent.
     """
     small, carrier = reader.merged, reader.form.carriers(reader.game.merged_numbers)
+    if small.form.copies is not None:
+        carrier = small.form.first_copies[carrier]
     for bucket, targets in _buckets(reader):
         begin = int(reader.form.bucket_infoset[bucket])
+        if small.form.copies is not None:
+            targets = np.sort(targets, axis=0)
         for piece in _pieces(0, targets.shape[1]):
             first = targets[0, piece].astype(np.int64)
             merged_bucket = small.sequence_bucket(first)
@@ -138,14 +189,7 @@ def check_parent(reader: Reader) -> None:
 def _is_idle(form: SequenceForm) -> np.ndarray:
     """Return whether nothing follows the actions of an infoset: no infoset of the player, and no
     payoff of any player, bool (infosets,)."""
-    used = np.zeros(form.n_sequences, dtype=bool)
-    used[form.infoset_parent] = True
-    for player in range(form.n_players):
-        rows, columns, values = triples(form, player)
-        # Entries of payoff 0 only join slices.
-        used[rows[values != 0.0]] = True
-        used[columns[:, values != 0.0]] = True
-    infoset, _ = form.owners
+    used, (infoset, _) = _used(form), form.owners
     busy = np.zeros(form.n_infosets, dtype=bool)
     busy[infoset[used & (infoset >= 0)]] = True
     return ~busy
@@ -238,6 +282,7 @@ def check_regrets(reader: Reader) -> None:
     infoset, _ = small.owners
     acts = infoset >= 0
     weight[acts] /= np.bincount(infoset[acts], weight[acts])[infoset[acts]]
+    weight = small.with_equal_copies(weight)
     regret, _ = _regrets(small, weight)
     share = (regret / members_of(reader))[sequence]
     whole_regret, size = _regrets(form, weight[sequence])
@@ -272,7 +317,9 @@ def _regrets(form: SequenceForm, strategy: np.ndarray) -> tuple[np.ndarray, np.n
         value = np.empty(form.n_sequences)
         for player in range(form.n_players):
             multiply(operand, player, reach, value)
-        for begin, first, lanes, actions in reversed(buckets):
+        for bucket, (begin, first, lanes, actions) in reversed(list(enumerate(buckets))):
+            if form.copies is not None:
+                form.copies.share(bucket, value)
             sequences = slice(first, first + lanes * actions)
             table = value[sequences].reshape(actions, lanes)
             mean = (table * strategy[sequences].reshape(actions, lanes)).sum(axis=0)

@@ -42,7 +42,7 @@ from .locked_lanes import (
 )
 from .parts import Lanes, Part, Rows, Step
 from .ties import ROUNDING, find_tie_thresholds, round_ties, tie_threshold_of
-from .tiles import LONGEST, all_equal, run_length, scatter, tile_length
+from .tiles import LONGEST, all_equal, run_length, scatter, share_values, tile_length
 from .whole_rules import step_free, step_whole
 
 SUM = 64
@@ -94,6 +94,9 @@ def backward(
         if actions == 1:
             _propagate_forced(form, b, first_lane, last_lane, value)
             continue
+        # A form with copies has one hand, and so one thread has all lanes.
+        if last_lane > first_lane:
+            share_values(form.copies, b, value)
         bound = as_precision_of(tile[0, 0], ROUNDING * part.value_bound[b])
         rows = Rows(
             tile[0], tile[1], tile[2], tile[3], tile[4], tile[5], tile[6], rule_scratch, bound

@@ -45,7 +45,7 @@ from .locked_lanes import (
 from .parts import Lanes
 from .pass_arrays import ChunkScratch, Numbers, TrunkScratch, Work
 from .shapes import shape_form
-from .tiles import LONGEST, TILE, TILE_ROWS, run_length, scatter, tile_length
+from .tiles import LONGEST, TILE, TILE_ROWS, run_length, scatter, share_values, tile_length
 
 
 def _work(locks: ChunkLocks | None) -> Work:
@@ -419,6 +419,7 @@ def average_up(
     # Deepest level first: an infoset's value is complete before the level above reads it.
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        share_values(form.copies, b, value)
         begin, n_consecutive = 0, 0
         while begin < lanes:
             infoset, first = form.bucket_infoset[b] + begin, form.bucket_sequence[b] + begin
@@ -455,6 +456,7 @@ def maximise(
         free_share = np.empty(LONGEST)
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        share_values(form.copies, b, value)
         if locks is not None:
             lock, last_lock = locks.bucket[b], locks.bucket[b + 1]
         begin, n_consecutive = 0, 0

@@ -68,7 +68,7 @@ def _form_of(kinds: Kinds, empty_kinds: Kinds) -> Any:
         "def form(shapes, shape):",
         "    place, integers = shapes.place[shape], shapes.integers",
         "    indices, reals = shapes.indices, shapes.reals",
-        f"    return {form}, ({''.join(f'{part}), ' for part in operator)}))",
+        f"    return {form}, ({''.join(f'{part}), ' for part in operator)}), None)",
     ]
     scope: dict[str, Any] = {kind.__name__: kind for kind in views}
     scope["view"] = view

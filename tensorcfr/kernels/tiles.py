@@ -9,9 +9,12 @@ do not count from the end, and so the loops are vectorised.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .._util.jit import inlined, not_inlined
+from .._util.jit import by_types, inlined, is_none, not_inlined
+from ..model.arrays import Copies
 
 TILE = 256
 """Number of lanes of a tile.  Arrays that a pass reads twice are then still in the first-level
@@ -141,3 +144,22 @@ def scatter(
         done += part
         if done < length:
             n_consecutive = next_run(parent, begin + done, length - done, n_consecutive)
+
+
+@by_types
+def share_values(copies: Copies | None, b: int, value: np.ndarray) -> Any:
+    """Set the values of copies in a bucket to equal shares of the first copy's value.
+
+    Args:
+        copies: Actions with equal values, or None.
+        b: The bucket, whose infosets have their payoffs and the values of all infosets below.
+        value: float (sequences,): modified in place.
+    """
+    return (lambda copies, b, value: None) if is_none(copies) else _share_values
+
+
+@inlined
+def _share_values(copies: Copies, b: int, value: np.ndarray) -> None:
+    # The first copy comes after the others, so that they read its value before it changes.
+    for k in range(copies.bucket[b], copies.bucket[b + 1]):
+        value[copies.sequence[k]] = value[copies.first[k]] * copies.share_of[k]

@@ -242,6 +242,37 @@ class PublicTree(NamedTuple):
         return np.concatenate([np.empty((0, self.n_players)), *(paid.T for paid in self.payoffs())])
 
 
+class Copies(NamedTuple):
+    """Actions with equal values, of which a merged form follows only one.
+
+    The first of several copies, actions of one infoset, has the sum of their payoffs, and the
+    infosets after it represent those after all of them.  The value of each copy is an equal share
+    of the sum.
+    """
+
+    bucket: Annotated[np.ndarray, np.int64, "buckets + 1"]
+    """int64 (buckets + 1,): bucket ``b`` has the copies ``[b]`` to ``[b + 1] - 1``."""
+    sequence: Annotated[np.ndarray, np.uint32, "copies"]
+    """uint32 (copies,): sequence of each copy, in descending order within a bucket, so that the
+    first of several copies comes last."""
+    first: Annotated[np.ndarray, np.uint32, "copies"]
+    """uint32 (copies,): the first of the copies, whose sequence is the smallest."""
+    share_of: Annotated[np.ndarray, np.float64, "copies"]
+    """float64 (copies,): 1 divided by the number of these copies."""
+
+    def share(self, bucket: int, value: np.ndarray) -> None:
+        """Set the values of the copies in a bucket to equal shares of the first copy's value.
+
+        Kernels call :func:`tensorcfr.kernels.tiles.share_values`.
+
+        Args:
+            bucket: The bucket.
+            value: float64 (sequences,): modified in place.
+        """
+        of_bucket = slice(*self.bucket[bucket : bucket + 2].tolist())
+        value[self.sequence[of_bucket]] = value[self.first[of_bucket]] * self.share_of[of_bucket]
+
+
 @renamed_attributes(carried="map_sequences", held="possible_hands")
 class SequenceForm(NamedTuple):
     """Game in sequence form: the arrays that solvers pass over."""
@@ -278,6 +309,8 @@ class SequenceForm(NamedTuple):
     operator: tuple[PayoffPart, ...]
     """Payoff operator ``g = A x``, the sum of these parts; at most one part of each kind, and no
     empty part.  See :mod:`tensorcfr.payoff`."""
+    copies: Copies | None = None
+    """Actions with equal values, in a merged form; None in all other forms."""
 
     @property
     def owners(self) -> tuple[np.ndarray, np.ndarray]:
@@ -365,6 +398,31 @@ class SequenceForm(NamedTuple):
         return carrier
 
     @property
+    def first_copies(self) -> np.ndarray:
+        """int64 (sequences,): first copy of each sequence; the sequence itself if it has none."""
+        first = np.arange(self.n_sequences)
+        if self.copies is not None:
+            first[self.copies.sequence] = self.copies.first
+        return first
+
+    def with_equal_copies(self, numbers: np.ndarray) -> np.ndarray:
+        """Return numbers in which copies have their mean.
+
+        Args:
+            numbers: float64 (sequences,).
+
+        Returns:
+            float64 (sequences,): ``numbers`` itself if they are equal for copies already.
+        """
+        if self.copies is None or np.array_equal(numbers[self.first_copies], numbers):
+            return numbers
+        sequence, first, share_of = self.copies[1:]
+        equal = numbers.copy()
+        total = np.bincount(first, weights=numbers[sequence], minlength=len(numbers))
+        equal[sequence] = total[first] * share_of
+        return equal
+
+    @property
     def n_players(self) -> int:
         """Number of players."""
         return len(self.player_infosets) - 1
@@ -420,7 +478,7 @@ class LockedLanes(NamedTuple):
 
 def bucket_layout(
     owner: np.ndarray, level: np.ndarray, actions: np.ndarray, lanes: np.ndarray, n_players: int
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """Return the fields of a :class:`SequenceForm` without private hands, except ``infoset_parent``
     and ``operator``.
 
@@ -453,7 +511,7 @@ def bucket_layout(
 
 def infoset_layout(
     owner: np.ndarray, level: np.ndarray, actions: np.ndarray, n_players: int
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+) -> tuple[np.ndarray, dict[str, Any]]:
     """Sort infosets by player, level and number of actions.
 
     Args:
@@ -552,6 +610,8 @@ def named_arrays(view: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]
         if name == "operator":
             for part in value:
                 yield from named_arrays(part, f"{prefix}{part.kind}/")
+        elif name == "copies":
+            yield from () if value is None else named_arrays(value, f"{prefix}{name}/")
         else:
             yield f"{prefix}{name}", value
 

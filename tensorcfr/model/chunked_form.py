@@ -39,7 +39,7 @@ SCALES = 2
 an odd number."""
 
 
-FORM_FIELDS = tuple(name for name in SequenceForm._fields if name != "operator")
+FORM_FIELDS = tuple(name for name in SequenceForm._fields if name not in {"operator", "copies"})
 """Names of the arrays of a sequence form without its operator, in the order in which they are
 placed."""
 POOLS: dict[type, str] = {np.int64: "integers", np.uint32: "indices", np.float64: "reals"}

@@ -238,10 +238,12 @@ class CompiledGame(PayingGame, ABC):
         merged_number = self.merged_numbers
         if merged_number is None:
             return whole
-        merged = np.zeros(self.chunked_form(merged=True).n_numbers)
-        # Entries that several sequences share must have one number.
+        form = self.chunked_form(merged=True)
+        merged = np.zeros(form.n_numbers)
+        # Entries that several sequences share must have one number, and so must copies.
         merged[merged_number] = whole
-        return merged if np.array_equal(merged[merged_number], whole) else None
+        is_same = np.array_equal(merged[merged_number], whole)
+        return merged if is_same and form.trunk.with_equal_copies(merged) is merged else None
 
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
         """Return the canonical spelling and the actions of a label to lock.

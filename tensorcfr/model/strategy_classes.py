@@ -57,6 +57,6 @@ def strategy_class_form(form: SequenceForm, strategy_class: np.ndarray) -> Strat
     tied = SequenceForm(**layout, infoset_parent=parent, operator=form.operator)
     sequence = form.map_sequences(tied, number[strategy_class])
     # The arrays of games are read-only, and kernels are compiled for that type of array.
-    for array in (*tied[:-1], sequence):
+    for array in (*tied[:-2], sequence):
         array.flags.writeable = False
     return StrategyClasses(tied, sequence)

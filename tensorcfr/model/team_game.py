@@ -230,7 +230,7 @@ def team_game(
     chance = reach_without(game, range(game.n_players), np.ones(game.n_sequences))[tree.terminal]
     entries = payoff_entries(last, chance[:, None] * paid, form.player_sequences)
     form = form._replace(operator=() if entries.is_empty else (entries,))
-    for array in (*form[:-1], *entries, *links):
+    for array in (*form[:-2], *entries, *links):
         array.flags.writeable = False
     return TeamGame(game, sides, dags, form, links, numbered)
 

@@ -188,7 +188,7 @@ def run(
             kernels are then compiled together with those of the solve.
     """
     request.check()
-    request = request.with_end()
+    request = request.with_end().with_fitting_game()
     if request.record.is_exact:
         solution = exact_solution(request)
     else:

@@ -50,8 +50,12 @@ class Problem(NamedTuple):
         return part_locks(self.game, self.form, self.locks)
 
 
-def equal_merging(first: np.ndarray | None, second: np.ndarray | None) -> bool:
-    """Return whether two results of :attr:`Problem.merged_numbers` are equal."""
-    if first is None or second is None:
-        return first is second
-    return np.array_equal(first, second)
+def equal_merging(first: Problem, second: Problem) -> bool:
+    """Return whether the arrays of two problems have the same numbers, if their games have."""
+    to, other = first.merged_numbers, second.merged_numbers
+    if to is None or other is None:
+        return to is other
+    # Equal maps have different copies in games that differ in their payoffs.
+    return np.array_equal(to, other) and np.array_equal(
+        first.form.trunk.first_copies, second.form.trunk.first_copies
+    )

@@ -29,7 +29,7 @@ from .solver_arguments import (
     chunks_error,
     to_game_unit,
 )
-from .warm_start import WarmStart
+from .warm_start import WarmStart, game_for_start
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -131,6 +131,19 @@ class SolveRequest:
         if default_target is None:
             return replace(self, iters=USUAL_ITERATIONS)
         return replace(self, target=to_game_unit("target", default_target, self.game))
+
+    def with_fitting_game(self) -> SolveRequest:
+        """Return the request with the game without merging, if the warm start needs it."""
+        if self.warm_start is None:
+            return self
+        game = game_for_start(
+            self.game,
+            self.record,
+            self.warm_start,
+            iterations=self.warm_iterations,
+            locks=self.locks,
+        )
+        return self if game is self.game else replace(self, game=game)
 
     @property
     def is_automatic(self) -> bool:
@@ -292,9 +305,7 @@ class SolveRequest:
         setting = Problem(game, start.algorithm, start.locks)
         # The digests are equal, so that the arrays can differ only in the merged infosets.
         same_numbers = start.game is game or not start.algorithm.passes_whole_game
-        if not (
-            same_numbers or equal_merging(start.problem.merged_numbers, setting.merged_numbers)
-        ):
+        if not (same_numbers or equal_merging(start.problem, setting)):
             raise ValueError(
                 f"start was solved with other infosets of {game.name} merged; "
                 "solve(game, warm_start=start) begins with its regrets and a new average"

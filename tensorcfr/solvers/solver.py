@@ -339,7 +339,7 @@ def _complete_averages(
         number: int (sequences,): merged sequence of each sequence.
         strategy: float64 (sequences,): cumulative strategies; modified in place.
     """
-    infoset, carrier = merged.owners[0], form.carriers(number)
+    infoset, carrier = merged.owners[0], merged.first_copies[form.carriers(number)]
     merged_parent = np.append(merged.infoset_parent, 0)  # Left-out infosets have number -1.
     shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
     # Buckets are in the order of their levels, so the sequences before an infoset are complete.

@@ -130,6 +130,8 @@ def carry_up(form: SequenceForm, bound: np.ndarray) -> None:
     for b in reversed(range(len(form.bucket_lanes))):
         first, infoset = form.bucket_sequence[b], form.bucket_infoset[b]
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        if form.copies is not None:
+            form.copies.share(b, bound)
         best = bound[first : first + actions * lanes].reshape(actions, lanes).max(axis=0)
         np.add.at(bound, form.infoset_parent[infoset : infoset + lanes], best)
 

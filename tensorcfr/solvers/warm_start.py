@@ -23,6 +23,9 @@ from .problem import Problem, equal_merging
 from .solution import Solution
 from .solver_state import strategies_from_weights
 
+SYMMETRY_TOLERANCE = 1e-9
+"""Largest difference of numbers that count as equal, relative to the largest of them."""
+
 WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
 """A solution, whose regrets are taken if it has any, or strategies in any form that
 :func:`tensorcfr.formats.find_policy` reads."""
@@ -76,7 +79,7 @@ def _begin(problem: Problem, source: WarmStart, iterations: float) -> tuple[np.n
     merged_number = problem.merged_numbers
     if isinstance(source, Solution):
         if source.state is not None:
-            return _regrets_of(game, form, merged_number, source)
+            return _regrets_of(problem, source)
         source = source.policy
     if rule.exponential:
         raise ValueError(
@@ -135,22 +138,20 @@ def _infosets_differ(game: CompiledGame, source_game: CompiledGame) -> ValueErro
     )
 
 
-def _regrets_of(
-    game: CompiledGame, form: ChunkedForm, merged_number: np.ndarray | None, solution: Solution
-) -> tuple[np.ndarray, np.ndarray]:
+def _regrets_of(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
     """Convert the last regrets and strategy of a solution to the numbers of a solver."""
+    game, form, merged_number = problem.game, problem.form, problem.merged_numbers
     source_game, record = solution.game, solution.algorithm
     # The unit is 1 except in games with extreme payoffs.
     scale = source_game.unit / game.unit
-    strategy = averaged(
-        form, merged_number, _convert(source_game, solution.last_policy.probabilities, game)
-    )
+    played = _convert(source_game, solution.last_policy.probabilities, game)
+    strategy = averaged(form, merged_number, played)
     same_numbers = (
         record.passes_whole_game
         and not source_game.chunks.n_chunks
         and have_same_numbers(game, source_game)
     )
-    if same_numbers and equal_merging(solution.problem.merged_numbers, merged_number):
+    if same_numbers and equal_merging(solution.problem, problem):
         # The arrays have the same numbers, so that they are copied without rounding.
         played = solution.state.strategy.astype(np.float64)
         return solution.state.regret * np.float64(scale), played
@@ -167,7 +168,70 @@ def _summed(form: ChunkedForm, merged_number: np.ndarray, regret: np.ndarray) ->
     """Sum the regrets that each merged number represents, float64 (numbers of a solver,)."""
     merged = np.bincount(merged_number, weights=regret, minlength=form.n_numbers)
     merged[form.trunk.player_sequences[:-1]] = 0.0
-    return merged
+    if form.trunk.copies is None:
+        return merged
+    members = np.bincount(merged_number, minlength=form.n_numbers)
+    return _symmetric(form, merged_number, regret, merged, members)
+
+
+class UnsymmetricStartError(ValueError):
+    """A warm start distinguishes infosets or actions that are merged in a game of hidden moves."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the warm start distinguishes infosets or actions that the game has merged: compile it "
+            "with symmetry=False"
+        )
+
+
+def _symmetric(
+    form: ChunkedForm,
+    to: np.ndarray,
+    whole: np.ndarray,
+    merged: np.ndarray,
+    members: np.ndarray | float,
+) -> np.ndarray:
+    """Return merged numbers with equal numbers of copies.
+
+    Args:
+        form: The form over which the solver passes.
+        to: Number in the form of each number of the game.
+        whole: float64 (numbers of the game,).
+        merged: float64 (numbers of the form,).
+        members: Number of numbers of the game that each merged number is the sum of.
+
+    Raises:
+        UnsymmetricStartError: The numbers of the game differ where they are merged.
+    """
+    equal = form.trunk.with_equal_copies(merged)
+    infoset, _ = form.trunk.owners
+    acts = infoset[to] >= 0
+    error = np.abs((equal / members)[to] - whole)[acts]
+    if error.max(initial=0.0) > SYMMETRY_TOLERANCE * np.abs(whole[acts]).max(initial=0.0):
+        raise UnsymmetricStartError
+    return equal
+
+
+def game_for_start(
+    game: CompiledGame,
+    algorithm: Record,
+    source: WarmStart,
+    *,
+    iterations: float,
+    locks: LocksLike | None,
+) -> CompiledGame:
+    """Return the game that a solve with a warm start solves.
+
+    It is the same game without merging if the warm start distinguishes infosets or actions that are
+    merged in a game of hidden moves.  The arguments are those of :func:`warm_state`.
+    """
+    if game.chunked_form(merged=True).trunk.copies is None:
+        return game
+    try:
+        warm_state(game, algorithm, source, iterations=iterations, locks=locks)
+    except UnsymmetricStartError:
+        return game.flat().without_merging()
+    return game
 
 
 def regrets_for(
@@ -233,6 +297,8 @@ def averaged(form: ChunkedForm, to: np.ndarray | None, whole: np.ndarray) -> np.
         if not np.array_equal(strategy[to], whole):
             weight = np.bincount(to, weights=whole, minlength=form.n_numbers)
             strategy = evaluation.normalise(form.trunk, weight)
+        if form.trunk.copies is not None:
+            strategy = _symmetric(form, to, whole, strategy, 1.0)
     # Strategies that were converted by label have no empty sequences.
     strategy[form.trunk.player_sequences[:-1]] = 1.0
     return strategy

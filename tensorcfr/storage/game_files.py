@@ -16,7 +16,7 @@ import numpy as np
 
 from .._util.argument_checks import Limit, Where, checked
 from ..invariants import check
-from ..model.arrays import HistoryTree, PublicTree, SequenceForm, stored_name
+from ..model.arrays import Copies, HistoryTree, PublicTree, SequenceForm, stored_name
 from ..model.chunked_form import FORM_FIELDS
 from ..model.chunked_game import ChunkedGame
 from ..model.compiled_game import CompiledGame
@@ -295,6 +295,9 @@ def _unpack_form(taken: Taken, key: str) -> SequenceForm:
         operator=tuple(
             kind(*_fields(taken, f"{key}/{name}", kind)) for name, kind in kinds.items()
         ),
+        copies=Copies(*_fields(taken, f"{key}/copies", Copies))
+        if taken.has(f"{key}/copies/")
+        else None,
     )
 
 

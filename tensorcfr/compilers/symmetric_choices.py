@@ -1,0 +1,217 @@
+"""Classes of infosets and actions that the payoffs of a game of hidden moves cannot tell apart.
+
+A player who hides a ship on an empty grid has symmetric choices: a rotation of the grid maps every
+play to another one with the same payoffs.  So all algorithms that begin with uniform strategies and
+pass over the whole game play symmetric actions alike for ever, and one of them is enough.
+
+Here two sequences, or two infosets, have one class if
+
+* the sequences before them have one class,
+* their payoffs against every choice of classes of the other players have one sum,
+* and equally many infosets, or actions, of every class follow.
+
+By induction over the iterations, strategies, reaches and regrets are then equal within classes.
+The coarsest classes are found by colour refinement, as for hands (:mod:`.colour_refinement`), and
+compared number by number afterwards, because colours are hashes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._util.limits import PAYOFF_HASH_STEPS
+from ..model.arrays import SequenceForm
+from .colour_refinement import float_bits, hash_one, hash_pair
+
+Entries = tuple[np.ndarray, np.ndarray]
+"""Last sequences of all players, int64 (players, entries), and payoffs, float64 (entries,)."""
+
+SMALLEST = 1000
+"""Number of sequences from which choices are merged.  An iteration of a smaller game takes
+microseconds, and kernels for copies are compiled separately."""
+LARGEST_SHARE = 0.75
+"""Largest share of the payoffs that merging may leave.  Above it, the payoffs saved are not worth
+the time."""
+
+
+class Classes(NamedTuple):
+    """Representatives of the classes of a game's infosets and sequences."""
+
+    infoset: np.ndarray
+    """int64 (infosets,): the first infoset of the class of each infoset."""
+    sequence: np.ndarray
+    """int64 (sequences,): sequence of that infoset for each sequence; the sequences of an infoset
+    have different ones, of their own classes."""
+    first: np.ndarray
+    """int64 (sequences,): the first sequence of the same infoset with the class of each."""
+
+
+def find_classes(form: SequenceForm, entries: list[Entries]) -> Classes | None:
+    """Find the classes of a game, or return None if merging them saves little.
+
+    Args:
+        form: The sequence form.
+        entries: Payoffs of each player.
+    """
+    if form.n_sequences < SMALLEST:
+        return None
+    colours = _refined_colours(form, entries)
+    if colours is None:
+        return None
+    of_sequence, of_infoset = (_numbered(colour) for colour in colours)
+    left = sum(_count_columns(of_sequence[last]) for last, _ in entries)
+    if left > LARGEST_SHARE * sum(len(payoff) for _, payoff in entries):
+        return None
+    if not _are_alike(form, entries, of_sequence, of_infoset):
+        return None
+    return _representatives(form, of_sequence, of_infoset)
+
+
+def _refined_colours(
+    form: SequenceForm, entries: list[Entries]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the coarsest stable colours, uint64 (sequences,) and (infosets,), or None if all
+    sequences differ."""
+    colour = np.repeat(np.arange(form.n_players), np.diff(form.player_sequences)).view(np.uint64)
+    bits, before = [float_bits(payoff) for _, payoff in entries], form.n_players
+    while True:
+        payoffs = np.zeros(form.n_sequences, dtype=np.uint64)
+        for player, (last, _) in enumerate(entries):
+            term = bits[player]
+            for other in range(form.n_players):
+                if other != player:
+                    term = hash_pair(term, colour[last[other]])
+            np.add.at(payoffs, last[player], term)
+        colour, of_infoset = _passed_down(form, *_passed_up(form, hash_pair(payoffs, colour)))
+        classes = len(np.unique(colour))
+        if classes == form.n_sequences:
+            return None
+        # Each round only splits colours, because it hashes the ones before.
+        if classes == before:
+            return colour, of_infoset
+        before = classes
+
+
+def _buckets(form: SequenceForm) -> list[tuple[slice, slice, int]]:
+    """Return the infosets, the sequences and the number of actions of each bucket."""
+    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
+    return [
+        (slice(infoset, infoset + lanes), slice(first, first + lanes * actions), actions)
+        for infoset, first, lanes, actions in zip(*(s.tolist() for s in shapes), strict=True)
+    ]
+
+
+def _passed_up(form: SequenceForm, colour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Hash sequences with the multisets of infosets that follow them.
+
+    Returns:
+        uint64 (sequences,) and uint64 (infosets,): hash of each with everything below it.
+    """
+    following = np.zeros(form.n_sequences, dtype=np.uint64)
+    of_infoset = np.empty(form.n_infosets, dtype=np.uint64)
+    # The deepest buckets of a player come last.
+    for infosets, sequences, actions in reversed(_buckets(form)):
+        hashes = hash_pair(colour[sequences], following[sequences]).reshape(actions, -1)
+        of_infoset[infosets] = hash_one(hashes.sum(axis=0, dtype=np.uint64))
+        np.add.at(following, form.infoset_parent[infosets], hash_one(of_infoset[infosets]))
+    return hash_pair(colour, following), of_infoset
+
+
+def _passed_down(
+    form: SequenceForm, colour: np.ndarray, of_infoset: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hash sequences and infosets with the sequences before them; the arguments are the results of
+    :func:`_passed_up`."""
+    for infosets, sequences, actions in _buckets(form):
+        of_infoset[infosets] = hash_pair(
+            of_infoset[infosets], colour[form.infoset_parent[infosets]]
+        )
+        colour[sequences] = hash_pair(colour[sequences], np.tile(of_infoset[infosets], actions))
+    return colour, of_infoset
+
+
+def _numbered(colour: np.ndarray) -> np.ndarray:
+    """Return the first position with each colour, int64, for every position."""
+    _, first, number = np.unique(colour, return_index=True, return_inverse=True)
+    return np.asarray(first[number])
+
+
+def _count_columns(last: np.ndarray) -> int:
+    """Return the number of different columns of a table, int64 (players, columns)."""
+    last = last[:, np.lexsort(last)]
+    return int((last[:, 1:] != last[:, :-1]).any(axis=0).sum()) + bool(last.size)
+
+
+def _are_alike(
+    form: SequenceForm, entries: list[Entries], of_sequence: np.ndarray, of_infoset: np.ndarray
+) -> bool:
+    """Return whether the members of each class are alike.
+
+    Args:
+        form: The sequence form.
+        entries: Payoffs of each player.
+        of_sequence: int64 (sequences,): first sequence of the class of each.
+        of_infoset: int64 (infosets,): first infoset of the class of each.
+    """
+    infoset, _ = form.owners
+    acts, parent = np.flatnonzero(infoset >= 0), form.infoset_parent
+    ones = np.ones(max(form.n_sequences, form.n_infosets))
+    tables = [
+        (of_infoset, np.arange(form.n_infosets), of_sequence[parent][None]),
+        (of_infoset, infoset[acts], of_sequence[acts][None]),
+        (of_sequence, parent.astype(np.int64), of_infoset[None]),
+        (of_sequence, acts, of_infoset[infoset[acts]][None]),
+    ]
+    if not all(_have_equal_rows(*table, ones[: len(table[1])]) for table in tables):
+        return False
+    return all(
+        _have_equal_rows(
+            of_sequence, last[player], of_sequence[np.delete(last, player, axis=0)], payoff
+        )
+        for player, (last, payoff) in enumerate(entries)
+    )
+
+
+def _have_equal_rows(
+    first: np.ndarray, row: np.ndarray, column: np.ndarray, number: np.ndarray
+) -> bool:
+    """Return whether the rows of each class have equal sums of numbers in every column.
+
+    Args:
+        first: int64 (rows,): first row of the class of each row.
+        row: int64 (numbers,): row of each number.
+        column: int64 (keys, numbers): column of each number.
+        number: float64 (numbers,).
+    """
+    order = np.lexsort((*column[::-1], row))
+    key = np.concatenate([row[None], column])[:, order]
+    begin = np.flatnonzero(np.append(True, (key[:, 1:] != key[:, :-1]).any(axis=0))[: len(order)])
+    key, total = key[:, begin], np.add.reduceat(number[order], begin) if len(begin) else number
+    size = np.add.reduceat(np.abs(number[order]), begin) if len(begin) else number
+    count = np.bincount(key[0], minlength=len(first))
+    if (count != count[first]).any():
+        return False
+    start = np.cumsum(count) - count
+    other = np.arange(len(begin)) + (start[first] - start)[key[0]]
+    same_columns = np.array_equal(key[1:, other], key[1:])
+    limit = 2.0 / PAYOFF_HASH_STEPS * size
+    return same_columns and not (np.abs(total[other] - total) > limit).any()
+
+
+def _representatives(
+    form: SequenceForm, of_sequence: np.ndarray, of_infoset: np.ndarray
+) -> Classes:
+    """Return the classes as :class:`Classes`; the arguments are those of :func:`_are_alike`."""
+    infoset, action = form.owners
+    sequence, first = np.arange(form.n_sequences), np.arange(form.n_sequences)
+    # The actions of an infoset in the order of their classes: the k-th one maps to the k-th one.
+    order = np.lexsort((action, of_sequence, infoset))[form.n_players :]
+    begin = np.cumsum(form.infoset_actions) - form.infoset_actions
+    owner = infoset[order]
+    other = np.arange(len(order)) + (begin[of_infoset] - begin)[owner]
+    sequence[order] = order[other]
+    new = np.append(True, (owner[1:] != owner[:-1]) | np.diff(of_sequence[order]).astype(bool))
+    first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))][: len(order)]
+    return Classes(of_infoset, sequence, first)
