@@ -164,8 +164,9 @@ class Spot(CardGame):
         units = {"chips": 1.0, "%": pot / 100.0}
         if big_blind is not None:
             units["mbb"] = big_blind / 1000.0
-        # No algorithm is known to reach a target with three players.
-        self.defaults = Defaults("float32", "0.5%" if self.n_players == 2 else None, units)
+        # Exploitability is a mean over all players, also over one whose hand is only dealt.
+        target = "0.5%" if self.n_players == self.n_betting else "0.33%"
+        self.defaults = Defaults("float32", target, units)
         self.rake, self.rake_cap = float(rake), float(rake_cap)
         for what, sizes in (("bets", bets), ("raises", raises), ("donk", donk)):
             _check_sizes(f"{game}: {what}", sizes)
