@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from support.card_games import LimitOfThree, ThreeRandom, kuhn_of_three, leduc_of_three
-from support.command_line import printed, refused
+from support.command_line import printed
 from support.layouts import same_strategies
 from support.tiers import tiered
 from support.triples import paid, sums_over_triples
@@ -202,10 +202,12 @@ EXACT: dict[str, Any] = SPOT | {
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("spot", [SPOT, EXACT], ids=["three players", "one of three folded"])
-def test_a_real_river_equals_sums_over_triples(spot: dict[str, Any]) -> None:
+@pytest.mark.parametrize("kind", ["three players", "one of three folded", "prizes"])
+def test_a_real_river_equals_sums_over_triples(kind: str) -> None:
     """The payoffs of every terminal under strategies that differ by hand, from the cards alone."""
-    rules = Holdem(**spot)
+    rules: Any = Holdem(**(EXACT if kind == "one of three folded" else SPOT))
+    if kind == "prizes":
+        rules = tournament(rules, stacks=SPOT["stacks"], payouts=(50, 30, 20), others=(120,))
     game = compile_game(rules)
     policy = solve(game, "cfr", iters=3, precision="float64").policy
     hands = [np.asarray(of_player) for of_player in rules.hands]
@@ -228,12 +230,15 @@ def test_a_real_river_equals_sums_over_triples(spot: dict[str, Any]) -> None:
         if isinstance(node, Fold):
             return reach.sum() * np.array(node.utilities)
         if isinstance(node, SidePots):
-            total = -reach.sum() * np.array(node.paid)
+            won = np.tile(-np.array(node.paid), (len(triples), 1))
             for amount, competing in node.pots:
                 best = ranks[:, list(competing)].max(axis=1, keepdims=True)
                 wins = ranks[:, list(competing)] == best
-                total[list(competing)] += reach @ (amount * wins / wins.sum(axis=1)[:, None])
-            return total
+                won[:, list(competing)] += amount * wins / wins.sum(axis=1)[:, None]
+            if node.utility is not None:
+                rows, of_triple = np.unique(won, axis=0, return_inverse=True)
+                won = np.array([node.utility(tuple(row)) for row in rows])[of_triple.ravel()]
+            return reach @ won
         total = np.zeros(3)
         for action in node.actions:
             rows = [
@@ -246,7 +251,7 @@ def test_a_real_river_equals_sums_over_triples(spot: dict[str, Any]) -> None:
 
     values = expected(rules.root(), "", weights / weights.sum())
     np.testing.assert_allclose(evaluate(game, policy).values, values, rtol=0, atol=1e-11)
-    assert (abs(values.sum()) < 1e-11) == (rules.rake == 0.0)
+    assert (abs(values.sum()) < 1e-11) == (kind == "three players")
 
 
 @pytest.mark.compiled
@@ -330,9 +335,8 @@ def test_a_dealt_folded_hand_in_a_file_and_on_the_command_line(tmp_path: Path) -
     assert [line for line in again.splitlines() if "finished" not in line] == [
         line for line in said.splitlines() if "finished" not in line
     ]
-    assert "--node needs a spot of two players" in refused(
-        2, "spot", tmp_path / "exact.toml", "--node", "check", "--iters", "5"
-    )
+    shown = printed("spot", tmp_path / "exact.toml", "--node", "check", "--iters", "5")
+    assert "check: ip to act on Td 9d 6h Qc 2s" in shown
 
 
 class Renamed(ThreeRandom):
@@ -444,8 +448,6 @@ def test_rules_that_are_not_supported_are_refused() -> None:
     wide.weights = [np.ones(1)] * 3
     with pytest.raises(GameError, match="hands of 3 cards need two players, not 3"):
         compile_game(wide)
-    with pytest.raises(ValueError, match="has 3 players; a hand needs two"):
-        tournament(Holdem(**SPOT), stacks=100, others=(100,), payouts=(50, 30))
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ from .card_sums import (
     without,
 )
 from .flat_cards import Deals, HandByHand
-from .three_hand_payoffs import HandsOnBoards, amounts_of
+from .three_hand_payoffs import HandsOnBoards, amounts_by_order, amounts_of, are_pots
 from .triple_payoffs import ALL_TIE, runout_payoffs
 
 BOARDS_KEPT = 16
@@ -511,7 +511,7 @@ class CardNodes(PublicNodes):
             return self._runout_payoffs(node, player, own_reach, cards, utilities[:, player])
         left = self.others_left(node, player, own_reach)
         weight = self.remaining_weight(node, player, self._unit_reach) * self.share(node)
-        amounts = amounts_of(utilities)
+        amounts = (amounts_of if are_pots(utilities) else amounts_by_order)(utilities)
         if not amounts[player, FIRST:].any():  # The player wins no pot by strength.
             disjoint = self._disjoint_weight(node, player, left)
             return amounts[player, CONSTANT] * weight * disjoint

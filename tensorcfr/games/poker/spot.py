@@ -351,7 +351,8 @@ class Spot(CardGame):
         pots, uncalled = betting.pots(state)
         total = chip * sum(amount for amount, _ in pots)
         kept = 1.0 - min(self.rake * total, self.rake_cap) / total
-        paid = list(self.put_in(state))
+        # Chips, also in tournaments, where the method of the class is about utilities.
+        paid = list(Spot.put_in(self, state))
         paid[int(np.argmax(paid))] -= chip * uncalled
         won = tuple((chip * amount * kept, competing) for amount, competing in pots)
         if state.player == TO_SHOW:
