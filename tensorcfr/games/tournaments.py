@@ -89,7 +89,7 @@ class Tournament(CardGame):
             options: Arguments of :func:`tournament`, checked.
         """
         self.__dict__.update(rules.__dict__)
-        self.chip_rules = rules
+        self.chip_rules, self.pays_by_order = rules, rules.n_players > 2
         own_stacks = options["stacks"]
         if isinstance(rules, Spot) and rules.n_players > rules.n_betting:
             raise ValueError(f"{rules.name}: deal_folded is for chips, not for prizes")

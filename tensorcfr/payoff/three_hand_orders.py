@@ -1,17 +1,17 @@
 """Payoffs of three hands that depend on the order of all of them, as those of prizes do.
 
 An own hand is stronger than another one, equal, or weaker.  The nine pairs of these relations to
-both other hands are forms as in :mod:`~tensorcfr.payoff.three_hand_sums`, of tables with the weaker,
-the equal and the stronger hands.  If both others are weaker, or both stronger, the payoff may also
-depend on which of them is the stronger.
+both other hands are forms as in :mod:`~tensorcfr.payoff.three_hand_sums`, of tables with the
+weaker, the equal and the stronger hands.  If both others are weaker, or both stronger, the payoff
+may also depend on which of them is the stronger.
 
 Own hands are processed by ascending strength.  Let a hand with the cards ``c`` and ``d`` and the
-weight ``w`` be the stronger one of two hands that are weaker than the own hand.  The total weight of
-the other one is ``D = Y - Y_c - Y_d``, where ``Y`` is over the hands that came before.  The sum of
-``w D`` over all such hands is the weight ``S`` of these pairs.  Pairs in which some hand has an own
-card are left out by inclusion and exclusion: ``S - S_a - S_b + S_ab``.  No pair has both own cards
-in one hand, because that hand would be as strong as the own one.  Pairs of stronger hands are summed
-in the same way by descending strength.
+weight ``w`` be the stronger one of two hands that are weaker than the own hand.  The total weight
+of the other one is ``D = Y - Y_c - Y_d``, where ``Y`` is over the hands that came before.  The sum
+of ``w D`` over all such hands is the weight ``S`` of these pairs.  Pairs with an own card are left
+out by inclusion and exclusion: ``S - S_a - S_b + S_ab``.  No pair has both own cards in one hand,
+because that hand would be as strong as the own one.  Pairs of stronger hands are summed in the same
+way by descending strength.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class _Tables(NamedTuple):
     products: np.ndarray
     """float64 (3, cards + 1): the same of the products of the weights of both opponents' hand."""
     pairs: np.ndarray
-    """float64 (2, cards, cards): weight of the disjoint pairs in which the later hand has a card and
-    the earlier one another card.  In the first table the first opponent has the later hand."""
+    """float64 (2, cards, cards): weight of the disjoint pairs in which the later hand has a card
+    and the earlier one another card.  In the first table the first opponent has the later hand."""
     pair_sums: np.ndarray
     """float64 (2, cards + 1): weight of the pairs with each card, and of all."""
     dots: np.ndarray
@@ -201,10 +201,8 @@ def _clear(tables: _Tables) -> None:
 
 
 @inlined
-def _enter(
-    tables: _Tables, table: int, opponent: int, hands: _Hands, begin: int, end: int
-) -> None:
-    """Add some hands of an opponent, by their places in the order, to a table; -1 for all others."""
+def _enter(tables: _Tables, table: int, opponent: int, hands: _Hands, begin: int, end: int) -> None:
+    """Add some hands of an opponent to a table, by their places in the order; -1 for the rest."""
     cells, sums = tables.cells[table, opponent], tables.sums[table, opponent]
     for index in range(begin, len(hands.order) if end < 0 else end):
         h = hands.order[index]

@@ -23,9 +23,9 @@ POTS = BOTH + 1
 RELATIONS, PAIRS = 9, 4
 """Numbers of the payoffs by order that may follow them: one for each pair of relations of an own
 hand to both others, and differences by the order of the others.  A relation is 0 if the own hand is
-stronger, 1 for a tie, 2 if it is weaker; the payoff is that of a tie of the others.  The differences
-are those of the first hand above the second, and of the second above the first, if both are weaker;
-then the same if both are stronger."""
+stronger, 1 for a tie, 2 if it is weaker; the payoff is that of a tie of the others.  The
+differences are those of the first hand above the second, and of the second above the first, if both
+are weaker; then the same if both are stronger."""
 BY_ORDER = POTS + RELATIONS + PAIRS
 """Number of amounts with payoffs by order."""
 _ALONE = np.array([1.0, 0.5, 0.0])
@@ -91,8 +91,8 @@ class PayoffThreeHands(NamedTuple):
     amount: Annotated[np.ndarray, np.float64, 3, "terminals", "amounts"]
     """float64 (3, terminals, amounts): constant payoff of player ``i``, and the pots against the
     first of the other players in ascending order, the second, and both.  With prizes, payoffs by
-    order follow, which are added; see :data:`RELATIONS`.  All are multiplied by the number of boards
-    that are solved as one, and by the probability of a deal of weight 1."""
+    order follow, which are added; see :data:`RELATIONS`.  All are multiplied by the number of
+    boards that are solved as one, and by the probability of a deal of weight 1."""
 
     @property
     def kind(self) -> str:

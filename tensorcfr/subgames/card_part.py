@@ -77,8 +77,8 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
 class CardPart(Derived, CardGame):
     """The game below a line, as rules.
 
-    Hands that share a card with the board or have weight 0 are left out. At terminals of two players
-    each first pays their ``charged`` amount; the rest is multiplied by ``scale``.
+    Hands that share a card with the board or have weight 0 are left out. At terminals each of two
+    players first pays their ``charged`` amount; the rest is multiplied by ``scale``.
 
     Args:
         rules: The rules of the whole game.

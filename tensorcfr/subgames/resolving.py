@@ -180,11 +180,11 @@ def resolve(
     ``reach-maxmargin`` are divided among the subgames below an action in proportion to their
     probability, so it is safe for any set of them.
 
-    With three players, in games of cards, there is no safe method, and only ``unsafe`` is available.
-    All players' ranges are taken from the blueprint, and all strategies below the node are solved
-    together. An opponent whose values do not increase may still take more from one of the two
-    others, so gadgets would not protect a player. There are no margins: :func:`tensorcfr.evaluate`
-    of the new policy has the exact gain of each player.
+    With three players, in games of cards, there is no safe method, and only ``unsafe`` is
+    available. All players' ranges are taken from the blueprint, and all strategies below the node
+    are solved together. An opponent whose values do not increase may still take more from one of
+    the two others, so gadgets would not protect a player. There are no margins:
+    :func:`tensorcfr.evaluate` of the new policy has the exact gain of each player.
 
     No game is converted to a flat one. Subgames of games of cards are compiled without arrays over
     pairs of hands. The exceptions, for small games, are ``reach-maxmargin``, the linear program,
@@ -328,8 +328,8 @@ class _JointTask:
     """Subgame below one public node, to be solved for all players from the blueprint's ranges.
 
     Raises:
-        ValueError: The blueprint's game lacks the node, or is not a coarser form of this one; or the
-            ranges leave no deal.
+        ValueError: The blueprint's game lacks the node, or is not a coarser form of this one; or
+            the ranges leave no deal.
     """
 
     def __init__(

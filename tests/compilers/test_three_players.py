@@ -37,6 +37,8 @@ from tensorcfr.games.poker.ranges import read_range
 from tensorcfr.games.tournaments import tournament
 from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.same_numbers import have_same_numbers
+from tensorcfr.solvers.request import SolveRequest
+from tensorcfr.solvers.solution import Status
 
 SHAPES: dict[str, dict[str, Any]] = {
     "one card": {"cards": 7, "width": 1, "rounds": 0, "public": 0},
@@ -408,6 +410,60 @@ def test_suits_that_change_places_change_nothing() -> None:
         for spot in spots
     )
     np.testing.assert_allclose(first.value, second.value, rtol=0, atol=1e-12)
+
+
+def test_a_solve_ends_at_a_share_of_the_pot() -> None:
+    """Of three players also after a thousand iterations, because no theorem promises the target.
+
+    A third player whose hand is only dealt has no gain, so that 0.33 % of three means are 0.5 % of
+    two.
+    """
+    game = compile_game("holdem", **SPOT)
+    solution = solve(game)
+    assert solution.status is Status.TARGET
+    assert max(solution.evaluation.gains) < 3 * 0.005 * 60
+    request = SolveRequest(game=game).with_end()
+    assert (request.target, request.iters, request.is_for_target) == (0.3, 1000, True)
+    folded = SolveRequest(game=compile_game("holdem", **EXACT)).with_end()
+    assert (folded.target, folded.iters) == (pytest.approx(0.0033 * 60), None)
+
+
+def test_ties_that_pay_less_than_the_mean() -> None:
+    """Utilities of each player's own stack alone; they do not depend on the order of the others."""
+    rules: Any = tournament(
+        LimitOfThree(4, 1, (1,), 1), stacks=20, utility=lambda stacks: np.sqrt(stacks).tolist()
+    )
+    found = solve(compile_game(rules), "cfr", iters=2, precision="float64").value
+    expected = solve(compile_game(rules, cut=False), "cfr", iters=2).value
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("raises", "most"), [("20c3r", 4), ("20c1r", 2)])
+def test_limit_betting(raises: str, most: int) -> None:
+    """Bets and raises of 20 chips, and at most three raises: every line of play, from the rules."""
+    options = SPOT | {"stacks": 500, "bets": "20c", "raises": raises}
+    rules = Holdem(**options, add_allin=0, force_allin=0)
+
+    def lines(state: Any, line: tuple[str, ...]) -> list[tuple[str, ...]]:
+        node = rules.node(state)
+        if not isinstance(node, Decision):
+            return [line]
+        below = [lines(rules.next(state, action), (*line, action)) for action in node.actions]
+        return [one for of_action in below for one in of_action]
+
+    def limit(waiting: int, players: int, bets: int, line: tuple[str, ...]) -> list[Any]:
+        """Lines of ``players`` who are left, of whom ``waiting`` still act on ``bets`` bets."""
+        if waiting == 0 or players == 1:
+            return [line]
+        found = limit(waiting - 1, players, bets, (*line, "call" if bets else "check"))
+        if bets:
+            found = limit(waiting - 1, players - 1, bets, (*line, "fold")) + found
+        if bets < most:
+            action = f"raise{20 * bets + 20}" if bets else "bet20"
+            found += limit(players - 1, players, bets + 1, (*line, action))
+        return found
+
+    assert sorted(lines(rules.root(), ())) == sorted(limit(3, 3, 0, ()))
 
 
 class OfTwo(LimitOfThree):

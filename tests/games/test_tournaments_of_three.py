@@ -93,10 +93,11 @@ def test_one_prize_is_chips_in_another_unit() -> None:
     prize = compile_game("holdem", **SPOT, payouts=(51,))
     assert type(prize.chunks.trunk.operator[0]) is PayoffThreeHands
     for policy in (Policy.uniform(chips), solve(chips, iters=20).policy):
-        found, expected = evaluate(prize, Policy(prize, policy.probabilities)), evaluate(chips, policy)
-        np.testing.assert_allclose(
-            found.values, np.divide(expected.values, 10), rtol=0, atol=1e-9
+        found, expected = (
+            evaluate(prize, Policy(prize, policy.probabilities)),
+            evaluate(chips, policy),
         )
+        np.testing.assert_allclose(found.values, np.divide(expected.values, 10), rtol=0, atol=1e-9)
         np.testing.assert_allclose(found.gains, np.divide(expected.gains, 10), rtol=0, atol=1e-9)
     assert prize.nodes.rules.pot_value == pytest.approx(6.0)
     assert prize.defaults.target == "0.5% of the pot"

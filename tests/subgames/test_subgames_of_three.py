@@ -90,8 +90,7 @@ def test_a_river_after_equal_bets_is_the_spot_of_its_pot() -> None:
 
 
 @pytest.mark.compiled
-def test_a_blueprint_with_fewer_sizes_and_one_player(
-) -> None:
+def test_a_blueprint_with_fewer_sizes_and_one_player() -> None:
     """Of one player only the own strategies are new; a game may be given by its rules."""
     coarse, line = turn(), "check check check 2s"
     fine = Holdem(**TURN | {"bets": {"turn": "60%", "river": "30%,60%"}})

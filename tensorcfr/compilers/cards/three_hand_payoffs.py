@@ -251,8 +251,8 @@ def amounts_of(utilities: np.ndarray) -> np.ndarray:
 def are_pots(utilities: np.ndarray) -> bool:
     """Return whether the payoffs of a terminal are pots that equal hands share.
 
-    Those of side pots are.  Utilities of stacks, such as prizes, need not be: a tie may pay something
-    else than the mean, and a player's payoff may depend on which of the others wins.
+    Those of side pots are.  Utilities of stacks, such as prizes, need not be: a tie may pay less
+    than the mean, and a player's payoff may depend on which of the others wins.
 
     Args:
         utilities: float64 (orders, 3): as for :func:`amounts_of`.
