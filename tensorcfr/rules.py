@@ -325,8 +325,8 @@ class CardGame(BaseRules):
     weights_vary: bool = False
     """True if :meth:`weights_on` depends on the board, so that :attr:`weights` is not enough."""
     pays_by_order: bool = False
-    """True if :class:`SidePots` have a ``utility``, so that payoffs of three players depend on the
-    order of all hands; only the size that is told before a game is compiled depends on it."""
+    """True if payoffs of three players depend on the order of all hands, by a ``utility`` of
+    :class:`SidePots`.  Such a game takes more memory."""
     player_names: tuple[str, ...] = ("player 0", "player 1")
     """Names of the players, for a person who plays against the solver."""
     unit_name: str = ""

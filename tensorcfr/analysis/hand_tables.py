@@ -121,8 +121,9 @@ def equities_at(
     ]
     board, dealt = nodes.cards(node), nodes.to_deal(node)
     if len(remaining) > 2:
-        if (found := nodes.runout_equities(node, own_reaches)) is not None:
-            return found
+        of_runouts = nodes.runout_equities(node, own_reaches)
+        if of_runouts is not None:
+            return of_runouts
         return equities_of_three(nodes.rules, board, remaining, dealt, nodes.competing(node))
     if not nodes.betting.round[nodes.at(node)[0]] and (n_cards := int(nodes.betting.runs.max())):
         won, tied, _ = shares_of_runouts(nodes.rules, n_cards)
@@ -477,7 +478,7 @@ class SolvedSpot:
                 row |= {"player": table.player, "frequency": table.frequencies[step]}
             prefix = f"{prefix} {step}".strip()
             remaining = self.ranges(prefix)
-            row |= {f"combos {player}": float(own.sum()) for player, own in enumerate(remaining)}
+            row |= {f"combos {player}": float(w.sum()) for player, w in enumerate(remaining)}
             rows.append(row)
         return rows
 

@@ -170,11 +170,14 @@ def spot_of(spot: Path | None, overrides: GivenSpot) -> Spot:
             )
         options = read_spot_options(spot, hand=hand)
     # A file has two ranges, or three; without a file, a middle range makes them three.
-    given, written = overrides.pop("ranges", ()), options.get("ranges", ())
-    ranges = dict(zip(SEATS if len(written) > 2 else PLAYERS, written, strict=False))
-    ranges |= {seat: text for seat, text in zip(SEATS, given, strict=False) if text is not None}
+    new_ranges, file_ranges = overrides.pop("ranges", ()), options.get("ranges", ())
+    seats = SEATS if len(file_ranges) > 2 else PLAYERS
+    ranges = dict(zip(seats, file_ranges, strict=False))
+    ranges |= {
+        seat: text for seat, text in zip(SEATS, new_ranges, strict=False) if text is not None
+    }
     options |= overrides
-    if given:
+    if new_ranges:
         options["ranges"] = tuple(ranges[seat] for seat in SEATS if seat in ranges)
     known = options | ranges
     needed = ("board", *PLAYERS, "pot", "stacks")

@@ -29,7 +29,7 @@ PASSED, EQUAL, ALL = range(3)
 """Tables of hands: those that came before the own hand, those as strong as it, and all."""
 
 
-class _Tables(NamedTuple):
+class _OrderTables(NamedTuple):
     """Sums over the hands of the two opponents; the last axis of sums is cards, then all cards."""
 
     cells: np.ndarray
@@ -47,7 +47,7 @@ class _Tables(NamedTuple):
     """float64 (3, 3): scratch."""
 
 
-class _Hands(NamedTuple):
+class _OpponentHands(NamedTuple):
     """Hands of an opponent at a terminal."""
 
     order: np.ndarray
@@ -91,7 +91,7 @@ def _add_orders(part: PayoffThreeOrders, share: ProductShare) -> None:
     second = 1 if player == 2 else 2
     begins, cards = part.hand_begin, part.cards[0]
     square, row = cards * cards, cards + 1
-    tables = _Tables(
+    tables = _OrderTables(
         scratch[: 6 * square].reshape(3, 2, cards, cards),
         scratch[6 * square : 6 * square + 6 * row].reshape(3, 2, row),
         scratch[6 * square + 6 * row : 6 * square + 9 * row].reshape(3, row),
@@ -179,19 +179,19 @@ def _hands_of(
     kind: int,
     reach: np.ndarray,
     values: np.ndarray,
-) -> _Hands:
+) -> _OpponentHands:
     """Return the hands of an opponent at a terminal, with their weights in ``values``."""
     begin, end = part.hand_begin[opponent], part.hand_begin[opponent + 1]
     for h in range(begin, end):
         is_live = part.level[board, h] >= 0
         values[h - begin] = part.weight[h] * reach[part.class_of[kind, h]] if is_live else 0.0
-    return _Hands(
+    return _OpponentHands(
         part.order[board, begin:end], part.level_end[board, opponent], part.hand[begin:end], values
     )
 
 
 @inlined
-def _clear(tables: _Tables) -> None:
+def _clear(tables: _OrderTables) -> None:
     """Set all tables to 0."""
     tables.cells[:] = 0.0
     tables.sums[:] = 0.0
@@ -201,7 +201,9 @@ def _clear(tables: _Tables) -> None:
 
 
 @inlined
-def _enter(tables: _Tables, table: int, opponent: int, hands: _Hands, begin: int, end: int) -> None:
+def _enter(
+    tables: _OrderTables, table: int, opponent: int, hands: _OpponentHands, begin: int, end: int
+) -> None:
     """Add some hands of an opponent to a table, by their places in the order; -1 for the rest."""
     cells, sums = tables.cells[table, opponent], tables.sums[table, opponent]
     for index in range(begin, len(hands.order) if end < 0 else end):
@@ -215,7 +217,9 @@ def _enter(tables: _Tables, table: int, opponent: int, hands: _Hands, begin: int
 
 
 @inlined
-def _multiply(tables: _Tables, table: int, hands: _Hands, begin: int, end: int) -> None:
+def _multiply(
+    tables: _OrderTables, table: int, hands: _OpponentHands, begin: int, end: int
+) -> None:
     """Add the products of both opponents' weights of the first opponent's hands in a table."""
     seconds, products = tables.cells[table, 1], tables.products[table]
     for index in range(begin, end):
@@ -228,8 +232,10 @@ def _multiply(tables: _Tables, table: int, hands: _Hands, begin: int, end: int) 
 
 
 @inlined
-def _leave_equal(tables: _Tables, hands: tuple[_Hands, _Hands], level: int) -> None:
-    """Empty the table of equal hands."""
+def _leave_equal(
+    tables: _OrderTables, hands: tuple[_OpponentHands, _OpponentHands], level: int
+) -> None:
+    """Set the table of equal hands to 0."""
     for opponent in range(2):
         of_opponent = hands[opponent]
         for index in range(of_opponent.ends[level], of_opponent.ends[level + 1]):
@@ -242,7 +248,7 @@ def _leave_equal(tables: _Tables, hands: tuple[_Hands, _Hands], level: int) -> N
 
 
 @inlined
-def _pair(tables: _Tables, opponent: int, hands: _Hands, level: int) -> None:
+def _pair(tables: _OrderTables, opponent: int, hands: _OpponentHands, level: int) -> None:
     """Add the pairs of an opponent's hands of a level with the other's hands before them."""
     cells, sums = tables.cells[PASSED, 1 - opponent], tables.sums[PASSED, 1 - opponent]
     pairs, pair_sums = tables.pairs[opponent], tables.pair_sums[opponent]
@@ -265,7 +271,7 @@ def _pair(tables: _Tables, opponent: int, hands: _Hands, level: int) -> None:
 
 
 @inlined
-def _without(tables: _Tables, table: int, a: int, b: int) -> float:
+def _without(tables: _OrderTables, table: int, a: int, b: int) -> float:
     """Return the weight of the pairs of a table that have neither of two cards."""
     sums, pairs = tables.pair_sums[table], tables.pairs[table]
     weight: float = sums[-1] - sums[a] - sums[b] + pairs[a, b] + pairs[b, a]
@@ -273,7 +279,7 @@ def _without(tables: _Tables, table: int, a: int, b: int) -> float:
 
 
 @inlined
-def _by_relations(tables: _Tables, amount: np.ndarray, a: int, b: int) -> float:
+def _by_relations(tables: _OrderTables, amount: np.ndarray, a: int, b: int) -> float:
     """Return the payoff of an own hand with two cards by its relations to both other hands."""
     cells, sums, dots = tables.cells, tables.sums, tables.dots
     dots[:] = 0.0

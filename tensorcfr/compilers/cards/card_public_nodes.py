@@ -559,15 +559,15 @@ class CardNodes(PublicNodes):
         nothing = (0.0,) * self.rules.n_players
         pot = SidePots(((1.0, tuple(competing)),), nothing)
         shares = side_pot_payoffs(pot, orders, self.name_of_game)
-        found = []
+        equities = []
         for player, hands in enumerate(self.rules.hands):
             equity = np.full(len(hands), np.nan)
             reach = self.counterfactual_reach(node, player, own_reach)
             if player in competing:
                 won = self._runout_payoffs(node, player, own_reach, cards, shares[:, player])
                 np.divide(won, reach, out=equity, where=reach > 0.0)
-            found.append(equity)
-        return tuple(found)
+            equities.append(equity)
+        return tuple(equities)
 
     def _hands_on(self, board: tuple[int, ...]) -> HandsOnBoards:
         """Return the hands of three players on a whole board."""

@@ -251,8 +251,8 @@ def amounts_of(utilities: np.ndarray) -> np.ndarray:
 def are_pots(utilities: np.ndarray) -> bool:
     """Return whether the payoffs of a terminal are pots that equal hands share.
 
-    Those of side pots are.  Utilities of stacks, such as prizes, need not be: a tie may pay less
-    than the mean, and a player's payoff may depend on which of the others wins.
+    Utilities of stacks, such as prizes, need not be pots: a tie may pay less than the mean, and a
+    player's payoff may depend on which of the others wins.
 
     Args:
         utilities: float64 (orders, 3): as for :func:`amounts_of`.
@@ -300,7 +300,9 @@ def _by_relations(utilities: np.ndarray) -> np.ndarray:
     payoffs = np.full((PLAYERS, 3, 3, 3), np.nan)
     for player, of_player in enumerate(payoffs):
         first, second = np.delete(orders, player, axis=1).T
-        own = orders[:, player]
-        relations = [1 + np.sign(one - other) for one, other in ((first, own), (second, own))]
-        of_player[(*relations, 1 + np.sign(second - first))] = utilities[:, player]
+        ranks = orders[:, player]
+        between = 1 + np.sign(second - first)
+        of_player[1 + np.sign(first - ranks), 1 + np.sign(second - ranks), between] = utilities[
+            :, player
+        ]
     return payoffs
