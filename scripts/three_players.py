@@ -1,8 +1,10 @@
-"""Three players: distance of ten rivers from a Nash equilibrium; time and memory of larger spots.
+"""Three players: distance of ten rivers from a Nash equilibrium; resolving; larger spots.
 
     python -m scripts.three_players measure   variants of CFR, the default among them
     python -m scripts.three_players spots     the default, CFR and CFR+ for longer, spot by spot
     python -m scripts.three_players starts    values of solutions from random strategies
+    python -m scripts.three_players resolve   gains before and after rivers are solved again
+    python -m scripts.three_players joint     the gap of the joint play of CFR+, with its time
     python -m scripts.three_players sizes     time and memory of turns and flops
     python -m scripts.three_players write     the tables of docs/results/three-players.md
 
@@ -23,11 +25,13 @@ import numpy as np
 
 from benchmarks._common import progress, table
 from tensorcfr import Policy, Solver, compile_game, evaluate, solve
-from tensorcfr.algorithms import Record, find_algorithm
+from tensorcfr.algorithms import CFR_PLUS, Record, find_algorithm
+from tensorcfr.analysis import regrets
 from tensorcfr.compilers import game_size
 from tensorcfr.model.chunked_form import buckets_by_part
 from tensorcfr.model.compiled_game import CompiledGame
 from tensorcfr.solvers.choose import CARDS_ALGORITHM
+from tensorcfr.subgames import resolve
 
 from ._pages import DOCS, FIGURES, arguments, read_rows, write_parts, write_rows
 from .memory_told import MMAP_THRESHOLD, Peak
@@ -75,6 +79,15 @@ HUNDRED = (
     "99-22,A9s-A4s,KTs+,QTs+,JTs,T9s,98s,87s,76s,AJo",
     "JJ-33,AJs-A6s,KTs+,QTs+,J9s+,T8s+,98s,AQo",
 )
+NARROW = ("77+,ATs+,KQs,AKo", "99-55,AJs-A9s,KJs+,QJs,JTs", "JJ-66,AJs-A8s,KTs+,T9s")
+"""Ranges in which rivers are resolved."""
+WIDE = {
+    "336 hands": "22+,A2s+,K2s+,Q5s+,J7s+,T7s+,96s+,86s+,75s+,64s+,54s,A8o+,KTo+,QTo+,JTo",
+    "all hands": "random",
+}
+"""Ranges of the joint play."""
+JOINT = {"336 hands": 1_000, "all hands": 1_000}
+"""Iterations of the joint play."""
 TURN = {"board": "Td9d6hQc", "pot": 60, "stacks": 180, "bets": "60%", "raises": "a"}
 LARGE: dict[str, dict[str, Any]] = {
     "turn, a size": TURN | {"ranges": HUNDRED},
@@ -156,6 +169,54 @@ def starts(count: int, mark: int) -> Iterator[dict[str, Any]]:
             "mean": percent * float(np.mean(gains)),
             "max": percent * float(np.max(gains)),
             "spread": percent * float(np.ptp(values, axis=0).max()),
+        }
+
+
+def resolved(boards: Sequence[str], counts: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the gains before and after all rivers are resolved that follow three checks."""
+    line = "check check check"
+    for board in boards:
+        spot = SPOTS[board] | {"board": board[:8], "bets": "60%", "raises": "a"}
+        game, percent = compile_game("holdem", ranges=NARROW, **spot), 100 / spot["pot"]
+        rivers = [step.label for step in game.nodes.children(game.nodes.find_line(line))]
+        for count in counts:
+            progress(f"{board[:8]}, {count} iterations")
+            solution = solve(game, iters=count, checkpoints=(), precision="float64")
+            lines = [f"{line} {river}" for river in rivers]
+            policy = resolve(game, solution, lines, method="unsafe", iters=MARKS[-1]).policy
+            for variant, found in (
+                ("before", solution.evaluation),
+                ("after", evaluate(policy.game, policy)),
+            ):
+                yield {
+                    "part": "resolve",
+                    "spot": board[:8],
+                    "variant": variant,
+                    "mark": count,
+                    "mean": percent * found.exploitability,
+                    "max": percent * max(found.gains),
+                }
+
+
+def joint(ranges: Mapping[str, str], marks: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    """Yield the gap of the joint play of CFR+ with simultaneous updates, by ranges of all three
+    players, with the seconds of processor time as the spread."""
+    record, spot = CFR_PLUS(alternating=False), SPOTS["Td9d6hQc2s"]
+    few = compile_game("holdem", ranges=("QsQh", "JsJd", "9h9s"), **spot)
+    regrets(few, record, checkpoints=[2])  # Compiles the kernels.
+    for name, text in ranges.items():
+        progress(name)
+        began = time.process_time()
+        game = compile_game("holdem", ranges=(text,) * 3, **spot)
+        (point,) = regrets(game, record, checkpoints=[marks[name]])
+        yield {
+            "part": "joint",
+            "spot": "Td9d6hQc2s",
+            "variant": name,
+            "mark": marks[name],
+            "mean": 100 / spot["pot"] * max(point.weighted),
+            "max": 100 / spot["pot"] * max(point.average),
+            "spread": time.process_time() - began,
         }
 
 
@@ -273,7 +334,26 @@ def tables() -> dict[str, str]:
         for spot in spots
     ]
     columns = [f"`{name}`, {what}" for name in SHOWN for what in suffixes]
+    again = {(r["spot"], r["mark"], r["variant"]): r for r in rows if r["part"] == "resolve"}
+    resolved_lines = [
+        [spot, mark, pair(again[spot, mark, "before"], ""), pair(again[spot, mark, "after"], "")]
+        for spot, mark, variant in again
+        if variant == "before"
+    ]
+    joint_lines = [
+        [
+            row["variant"],
+            row["mark"],
+            f"{float(row['mean']):.2g}",
+            f"{float(row['max']):.2g}",
+            f"{float(row['spread']):.0f}",
+        ]
+        for row in rows
+        if row["part"] == "joint"
+    ]
     return {
+        "resolve": table(["turn", "iterations", "before", "after"], resolved_lines),
+        "joint": table(["ranges", "iterations", "gap", "equally likely", "s"], joint_lines),
         "choice": table([*header, f"last iterate, {last}"], choice),
         "spots": table(["board", *columns, "difference of values"], lines),
         "sizes": table_of_sizes(),
@@ -283,7 +363,9 @@ def tables() -> dict[str, str]:
 def main() -> None:
     """Measure, or write the page."""
     parser = arguments(__doc__)
-    parser.add_argument("part", choices=("measure", "spots", "starts", "sizes", "write"))
+    parser.add_argument(
+        "part", choices=("measure", "spots", "starts", "resolve", "joint", "sizes", "write")
+    )
     part = parser.parse_args().part
     if part == "write":
         write_parts(PAGE, "three_players", tables())
@@ -294,6 +376,10 @@ def main() -> None:
     kept = [row for row in read_rows(RESULTS) if row["part"] != part]
     if part == "starts":
         new = starts(5, MARKS[-1])
+    elif part == "resolve":
+        new = resolved(list(SPOTS)[:3], (30, 300))
+    elif part == "joint":
+        new = joint(WIDE, JOINT)
     elif part == "spots":
         new = measure(part, SHOWN, (LONG,))
     else:

@@ -324,6 +324,9 @@ class CardGame(BaseRules):
     """Weights of the hands, above 0, for each player float64 (hands,)."""
     weights_vary: bool = False
     """True if :meth:`weights_on` depends on the board, so that :attr:`weights` is not enough."""
+    pays_by_order: bool = False
+    """True if payoffs of three players depend on the order of all hands, by a ``utility`` of
+    :class:`SidePots`.  Such a game takes more memory."""
     player_names: tuple[str, ...] = ("player 0", "player 1")
     """Names of the players, for a person who plays against the solver."""
     unit_name: str = ""

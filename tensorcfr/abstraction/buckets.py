@@ -170,7 +170,7 @@ def card_nodes(game: CompiledGame) -> CardNodes:
         ValueError: The game is not a game of cards.
     """
     try:
-        return CardNodes.of(game)
+        return CardNodes.of_two(game)
     except TypeError as error:
         raise ValueError(f"{error}: hands have no strength") from None
 

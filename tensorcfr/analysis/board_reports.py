@@ -23,7 +23,7 @@ from ..formats import spot_text
 from ..games.holdem import CARDS
 from ..games.poker.betting import STREETS
 from ..games.poker.flops import N_CLASSES, Flop, flops, texture
-from ..games.poker.spot import PLAYERS, Spot
+from ..games.poker.spot import PLAYERS, THREE_PLAYERS, Spot
 from ..model.game_arguments import CALLABLE
 from ..model.public_nodes import steps_of
 from ..solvers.choose import resolve_algorithm, resolve_precision
@@ -59,7 +59,7 @@ class BoardReport(OneLine):
 
     * ``board``, and with ``*`` the cards ``turn`` and ``river``;
     * ``weight`` of the row, 0 if the line is never reached there;
-    * ``player``, ``"oop"`` or ``"ip"``: the player who acts;
+    * ``player``, the name of the player who acts: ``"oop"``, ``"ip"``;
     * ``value`` in chips and ``equity`` of that player's range;
     * one key for each action: its frequency;
     * ``exploitability`` in chips, ``iterations`` and ``seconds`` of the solve;
@@ -296,7 +296,7 @@ def _rows(
         table = solved_spot.table(line)
         yield {
             "weight": float(table.share.sum()),
-            "player": PLAYERS[table.player],
+            "player": table.seat,
             "value": table.mean(table.value),
             "equity": table.mean(table.equity) if equity else math.nan,
             **table.frequencies,
@@ -308,7 +308,7 @@ def _rows(
         yield {
             **dict(zip(dealt, cards, strict=True)),
             "weight": float(runouts.probability[k]),
-            "player": PLAYERS[runouts.player],
+            "player": runouts.seat,
             "value": float(runouts.value[k]),
             "equity": float(runouts.equity[k]),
             **dict(zip(runouts.actions, runouts.frequency[k].tolist(), strict=True)),
@@ -444,7 +444,7 @@ def _parse_row(cells: dict[str, str]) -> dict[str, Any]:
     finite = [value for name, value in numbers.items() if name not in unknown or value == value]
     frequencies = [numbers[name] for name in actions]
     if (
-        cells["player"] not in PLAYERS
+        cells["player"] not in PLAYERS + THREE_PLAYERS
         or any(cells.get(street, CARDS[0]) not in CARDS for street in STREETS[1:])
         or not all(map(math.isfinite, finite))
         or min(numbers["weight"], numbers["iterations"], *frequencies) < 0

@@ -35,7 +35,8 @@ UNITS = ("chips", "pot", "mbb")
 """Units of values: chips, per cent of the pot at the start of the spot, thousandths of a big
 blind."""
 SHARES = NET, POT = ("net", "pot")
-"""Meanings of values: net of half of the pot at the start, or the share of the pot at a line."""
+"""Meanings of values: net of a player's part of the pot at the start, or the share of the pot at a
+line."""
 
 
 class Grid(NamedTuple):
@@ -120,8 +121,10 @@ def equities_at(
     ]
     board, dealt = nodes.cards(node), nodes.to_deal(node)
     if len(remaining) > 2:
-        competing = nodes.competing(node)
-        return equities_of_three(nodes.rules, board, remaining, dealt, competing)
+        of_runouts = nodes.runout_equities(node, own_reaches)
+        if of_runouts is not None:
+            return of_runouts
+        return equities_of_three(nodes.rules, board, remaining, dealt, nodes.competing(node))
     if not nodes.betting.round[nodes.at(node)[0]] and (n_cards := int(nodes.betting.runs.max())):
         won, tied, _ = shares_of_runouts(nodes.rules, n_cards)
         wins, disjoint = won + tied / 2.0, nodes.dealing.apart
@@ -142,6 +145,8 @@ class HandTable(OneLine):
     """Cards of the board at the line."""
     player: int
     """Player who acts."""
+    seat: str
+    """Name of that player, ``"oop"``."""
     actions: tuple[str, ...]
     """Labels of the actions."""
     hands: tuple[str, ...]
@@ -152,13 +157,14 @@ class HandTable(OneLine):
     """float64 (hands,): weight in the range times own reach, the part of the hand that is left."""
     opponent_weight: np.ndarray
     """float64 (hands,): total remaining weight of the other player's hands that share no card with
-    the hand or the board."""
+    the hand or the board; with three players, of the pairs of their hands, which share no card
+    either."""
     strategy: np.ndarray
     """float64 (hands, actions): average strategy. It is uniform for hands that never get here, and
     as locked at locked infosets."""
     values: np.ndarray
     """float64 (hands, actions): expected utility of each action, given the hand and the line; NaN
-    if no hand of the other player gets here."""
+    if no hands of the others get here."""
     grouped: Mapping[str, HandGroups]
     """Groupings of the hands by name: ``"made"`` hands in spots, and ``"pairs"`` and ``"suits"``
     with four cards; empty in other games."""
@@ -182,9 +188,9 @@ class HandTable(OneLine):
 
     @cached_property
     def equity(self) -> np.ndarray:
-        """float64 (hands,): equity of each hand against the rest of the other player's range, the
-        share of the pot that it wins if there is no more betting. NaN if no hand of the other
-        player gets here."""
+        """float64 (hands,): equity of each hand against the rest of the others' ranges, the share
+        of the pot that it wins if there is no more betting. NaN if no hands of the others get
+        here."""
         return self.find_equity()
 
     @property
@@ -306,6 +312,8 @@ class Runouts(OneLine):
     """The line, with ``*`` for any card."""
     player: int
     """Player who acts after it."""
+    seat: str
+    """Name of that player, ``"oop"``."""
     actions: tuple[str, ...]
     """Labels of the actions."""
     cards: tuple[tuple[str, ...], ...]
@@ -349,10 +357,10 @@ class SolvedSpot:
 
     Args:
         solution: A solution of a :class:`~tensorcfr.CardGame`.
-        of: Meaning of the values of hands, in spots. ``"net"`` is the amount won beyond half of the
-            pot at the start of the spot. ``"pot"`` is the share of the pot at a line, including the
-            bets of both players, as other solvers report it. A player who folds has 0, and the
-            players' values sum to the pot minus rake.
+        of: Meaning of the values of hands, in spots. ``"net"`` is the amount won beyond the
+            player's equal part of the pot at the start of the spot. ``"pot"`` is the share of the
+            pot at a line, including the bets of all players, as other solvers report it. A player
+            who folds has 0, and the players' values sum to the pot minus rake.
 
     Raises:
         TypeError: The solution is not of a game of cards, or the game has no pot.
@@ -397,10 +405,8 @@ class SolvedSpot:
         return self._table(" ".join(steps_of(line)), self.nodes.find_line(line))
 
     @checked()
-    def ranges(
-        self, line: Annotated[str, Text(LONGEST_LINE)] = ""
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return both players' remaining ranges at a line.
+    def ranges(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> tuple[np.ndarray, ...]:
+        """Return all players' remaining ranges at a line.
 
         Args:
             line: As for :meth:`table`, but nobody needs to act there.
@@ -411,15 +417,12 @@ class SolvedSpot:
         """
         node = self.nodes.find_line(line)
         own_reaches = self._values.own_reaches(node)
-        return self.nodes.remaining_weight(node, 0, own_reaches), self.nodes.remaining_weight(
-            node, 1, own_reaches
-        )
+        players = range(self.game.n_players)
+        return tuple(self.nodes.remaining_weight(node, p, own_reaches) for p in players)
 
     @checked()
-    def values(
-        self, line: Annotated[str, Text(LONGEST_LINE)] = ""
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values of a line to both players; either of them may act there.
+    def values(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> tuple[np.ndarray, ...]:
+        """Return the values of a line to all players; any of them may act there.
 
         Before the last street this reads all cards that can be dealt until the player acts again.
 
@@ -428,28 +431,26 @@ class SolvedSpot:
 
         Returns:
             For each player float64 (hands,), over :attr:`game.hands`: expected utility of each hand
-            once the line is played; NaN if no hand of the other player gets there.
+            once the line is played; NaN if no hands of the others get there.
         """
         node = self.nodes.find_line(line)
-        first, second = self._values.of_players(node)
-        return first + self._put_in(node, 0), second + self._put_in(node, 1)
+        of_players = enumerate(self._values.of_players(node))
+        return tuple(values + self._put_in(node, player) for player, values in of_players)
 
     @checked()
-    def equities(
-        self, line: Annotated[str, Text(LONGEST_LINE)] = ""
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the equities of both players' hands at a line.
+    def equities(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> tuple[np.ndarray, ...]:
+        """Return the equities of all players' hands at a line.
 
         Args:
             line: As for :meth:`ranges`.
 
         Returns:
-            For each player float64 (hands,), over :attr:`game.hands`: equity against the other
-            player's remaining range; NaN if no hand of the other player gets there.
+            For each player float64 (hands,), over :attr:`game.hands`: equity against the others'
+            remaining ranges; NaN if no hands of the others get there, and for players who have
+            folded.
         """
         node = self.nodes.find_line(line)
-        first, second = equities_at(self.nodes, node, self._values.own_reaches(node))
-        return first, second
+        return equities_at(self.nodes, node, self._values.own_reaches(node))
 
     @checked()
     def exactness(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> Exactness:
@@ -464,7 +465,7 @@ class SolvedSpot:
     def path(self, line: Annotated[str, Text(LONGEST_LINE)]) -> list[dict[str, Any]]:
         """List the steps of a line.
 
-        Each row has the step, the player, the frequency with which their range takes it, and both
+        Each row has the step, the player, the frequency with which their range takes it, and all
         players' combos after it.
         """
         self.nodes.find_line(line)
@@ -477,7 +478,7 @@ class SolvedSpot:
                 row |= {"player": table.player, "frequency": table.frequencies[step]}
             prefix = f"{prefix} {step}".strip()
             remaining = self.ranges(prefix)
-            row |= {f"combos {player}": float(remaining[player].sum()) for player in range(2)}
+            row |= {f"combos {player}": float(w.sum()) for player, w in enumerate(remaining)}
             rows.append(row)
         return rows
 
@@ -517,6 +518,7 @@ class SolvedSpot:
         return Runouts(
             line=line,
             player=first.player,
+            seat=first.seat,
             actions=first.actions,
             cards=tuple(cards),
             probability=np.array(weights) / total,
@@ -591,6 +593,8 @@ class SolvedSpot:
             line=line,
             board=tuple(str(rules.cards[card]) for card in cards),
             player=player,
+            # Rules of three players may leave out the names.
+            seat=dict(enumerate(nodes.player_names)).get(player, f"player {player}"),
             actions=layout.actions,
             hands=tuple(nodes.hands[player][hand] for hand in hands.tolist()),
             cards=hand_cards if numbers is None else numbers[hand_cards],

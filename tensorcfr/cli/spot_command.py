@@ -151,8 +151,8 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
         solved_spot = SolvedSpot(solution, of=options.of)
     else:
         rules = spot_of(options.spot, spot_arguments)
-        if rules.n_players > 2:
-            _refuse_tables(options)
+        if rules.n_players > 2 and options.buckets is not None:
+            raise ValueError("--buckets needs a spot of two players")
         print_line(console, _size_line(rules, game_size(rules)))
         if options.save_spot_as:
             save_spot(rules, options.save_spot_as)
@@ -169,9 +169,6 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
         if options.save:
             saved = forget_subgames(solution) if options.forget_rivers else solution
             saved.save(options.save, force=True)
-        if rules.n_players > 2:
-            print_line(console, str(solution))
-            return
         if options.buckets is not None:
             print_line(console, _buckets_line(solution, rules))
             solution = replace(solution, game=game, policy=lift(solution), state=None)
@@ -179,17 +176,6 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
         if options.buckets is not None:
             solution = replace(solution, evaluation=solved_spot.evaluation)
     _show(console, solved_spot, solution, options, spot_arguments.get("big_blind"))
-
-
-def _refuse_tables(options: SpotSolveOptions) -> None:
-    """Refuse options that need tables of hands, which are for two players.
-
-    Raises:
-        ValueError: One of them is given; names it.
-    """
-    for name in ("node", "output", "plot", "buckets"):
-        if getattr(options, name) is not None:
-            raise ValueError(f"--{name} needs a spot of two players")
 
 
 def _show(
@@ -220,7 +206,7 @@ def _show(
                 spot_report.print_prizes(console, prize_table(solution, text), options.rows)
             if solution.algorithm.forgets_subgames:
                 exactness = solved_spot.exactness(text)
-                spot_report.print_exactness(console, exactness, units, unit)
+                spot_report.print_exactness(console, rules, exactness, units, unit)
     if options.output:
         last.save(options.output)
     if options.plot:

@@ -18,6 +18,8 @@ from ..games.tournaments import read_amounts
 GivenSpot = Mapping[str, Any]
 """Options of a spot that are given on the command line, as arguments of the game."""
 
+SEATS = (PLAYERS[0], "middle", PLAYERS[1])
+"""Options with the ranges, in the order in which the players act."""
 SIZES = "'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a'"
 Sizes = typer.Option(metavar="SIZES", help=f"Set sizes, {SIZES}; repeatable.")
 
@@ -51,6 +53,12 @@ class SpotOptions:
     ] = None
     ip: Annotated[
         str | None, typer.Option(metavar="RANGE", help="Set the range of the player who acts last.")
+    ] = None
+    middle: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RANGE", help="Set the range of a third player, who acts between these two."
+        ),
     ] = None
     pot: Annotated[float | None, typer.Option(help="Set the chips in the pot.")] = None
     stacks: Annotated[
@@ -127,7 +135,7 @@ class SpotOptions:
             ValueError: Sizes are given twice, or an amount is not a number.
         """
         options = vars(self) | {
-            "ranges": None if self.oop is None and self.ip is None else (self.oop, self.ip),
+            "ranges": (self.oop, self.middle, self.ip) if self._has_range else None,
             "bets": read_sizes("--bets", self.bets),
             "raises": read_sizes("--raises", self.raises),
             "donk": read_sizes("--donk", self.donk),
@@ -140,8 +148,12 @@ class SpotOptions:
         return {
             name: value
             for name, value in options.items()
-            if value is not None and name not in PLAYERS
+            if value is not None and name not in SEATS
         }
+
+    @property
+    def _has_range(self) -> bool:
+        return any(getattr(self, seat) is not None for seat in SEATS)
 
 
 def spot_of(spot: Path | None, overrides: GivenSpot) -> Spot:
@@ -157,13 +169,17 @@ def spot_of(spot: Path | None, overrides: GivenSpot) -> Spot:
                 f"{spot}: the name of a spot's file must end in {' or '.join(ENDINGS)}"
             )
         options = read_spot_options(spot, hand=hand)
-    nobody = (None,) * len(PLAYERS)
-    pairs = zip(overrides.get("ranges", nobody), options.get("ranges", nobody), strict=True)
-    ranges = tuple(old if new is None else new for new, old in pairs)
+    # A file has two ranges, or three; without a file, a middle range makes them three.
+    new_ranges, file_ranges = overrides.pop("ranges", ()), options.get("ranges", ())
+    seats = SEATS if len(file_ranges) > 2 else PLAYERS
+    ranges = dict(zip(seats, file_ranges, strict=False))
+    ranges |= {
+        seat: text for seat, text in zip(SEATS, new_ranges, strict=False) if text is not None
+    }
     options |= overrides
-    if "ranges" in overrides:
-        options["ranges"] = ranges
-    known = options | dict(zip(PLAYERS, ranges, strict=True))
+    if new_ranges:
+        options["ranges"] = tuple(ranges[seat] for seat in SEATS if seat in ranges)
+    known = options | ranges
     needed = ("board", *PLAYERS, "pot", "stacks")
     missing = [f"--{name}" for name in needed if known.get(name) is None]
     if missing:

@@ -11,9 +11,10 @@ from rich.console import Console
 
 from ..analysis import BoardReport, Exactness, HandTable, PrizeTable, Runouts
 from ..analysis.hand_tables import Grid
+from ..evaluation.metrics import meaning_of_exploitability
 from ..games.poker.betting import CALL, CHECK, FOLD
 from ..games.poker.deck import RANKS
-from ..games.poker.spot import PLAYERS, Spot
+from ..games.poker.spot import Spot
 from ..games.tournaments import Tournament
 from ..model.public_nodes import START
 from ..solvers.solution import Solution
@@ -39,7 +40,7 @@ def print_spot(console: Console, rules: Spot, solution: Solution, units: Units, 
         f"{100 * exploitability / rules.pot_value:.3g} % of the pot",
     )
     if isinstance(rules, Tournament):
-        for player, name in enumerate(PLAYERS):
+        for player, name in enumerate(rules.player_names):
             value, before = solution.value[player], rules.utilities_before[player]
             print_line(
                 console,
@@ -48,18 +49,26 @@ def print_spot(console: Console, rules: Spot, solution: Solution, units: Units, 
                 f"{solution.evaluation.gains[player]:.2g}",
             )
         return
-    for name, chips in zip(PLAYERS, solution.value, strict=True):
-        value, in_pot = float(units(chips)), float(units(chips + rules.pot / 2))
-        print_line(
-            console, f"{name:<4} value {value:+.2f} {unit}; with its half of the pot {in_pot:.2f}"
-        )
+    part, width = rules.pot / rules.n_betting, max(4, *map(len, rules.player_names))
+    parts = "half" if rules.n_betting == 2 else "third"
+    for player in range(rules.n_betting):
+        chips = solution.value[player]
+        value, in_pot = float(units(chips)), float(units(chips + part))
+        line = f"{rules.player_names[player]:<{width}} value {value:+.2f} {unit}; "
+        line += f"with its {parts} of the pot {in_pot:.2f}"
+        if solution.game.n_contestants > 2:
+            gain = float(units(solution.evaluation.gains[player]))
+            line += f"; a best response gains {gain:.2g}"
+        print_line(console, line)
+    if rules.n_players > 2:
+        print_line(console, meaning_of_exploitability(solution.game) or "")
 
 
 def print_hands(console: Console, table: HandTable, units: Units, unit: str, rows: int) -> None:
     """Print all hands at a line: frequencies, a grid, made hands, and single hands."""
     where = table.line or START
     print_line(console, "")
-    print_line(console, f"{where}: {PLAYERS[table.player]} to act on {' '.join(table.board)}")
+    print_line(console, f"{where}: {table.seat} to act on {' '.join(table.board)}")
     print_line(console, "  " + _frequencies(table.frequencies))
     value = float(units(table.mean(table.value)))
     print_line(
@@ -124,11 +133,13 @@ def print_prizes(console: Console, table: PrizeTable, rows: int) -> None:
         )
 
 
-def print_exactness(console: Console, exactness: Exactness, units: Units, unit: str) -> None:
+def print_exactness(
+    console: Console, rules: Spot, exactness: Exactness, units: Units, unit: str
+) -> None:
     """Print the loss at a line whose street was forgotten and solved again."""
     gains = ", ".join(
         f"{name} {float(units(gain)):.3g}"
-        for name, gain in zip(PLAYERS, exactness.gains, strict=True)
+        for name, gain in zip(rules.player_names, exactness.gains, strict=True)
     )
     raised = float(units(sum(exactness.raised) / len(exactness.raised)))
     print_line(console, "")
@@ -143,7 +154,7 @@ def print_exactness(console: Console, exactness: Exactness, units: Units, unit: 
 def print_runouts(console: Console, runouts: Runouts, units: Units) -> None:
     """Print a row for each runout."""
     print_line(console, "")
-    print_line(console, f"{runouts.line}: {PLAYERS[runouts.player]} to act")
+    print_line(console, f"{runouts.line}: {runouts.seat} to act")
     print_line(console, "  " + _frequencies(runouts.frequencies))
     heads, shares = _columns(runouts.actions)
     print_line(console, f"  {'cards':<8}{heads}{'value':>9}{'equity':>8}")

@@ -72,8 +72,8 @@ class Tournament(CardGame):
     chip_rules: CardGame
     """Rules of the game without the tournament, whose utilities are chips."""
     stacks_before: tuple[float, ...]
-    """Chips of all players, those of the hand first, for which utilities are 0.  In a spot, half of
-    the pot belongs to each player."""
+    """Chips of all players, those of the hand first, for which utilities are 0.  In a spot, equal
+    parts of the pot belong to the players."""
     utilities_before: tuple[float, ...]
     """Utility function of the players in the hand for :attr:`stacks_before`."""
 
@@ -89,13 +89,13 @@ class Tournament(CardGame):
             options: Arguments of :func:`tournament`, checked.
         """
         self.__dict__.update(rules.__dict__)
-        self.chip_rules = rules
+        self.chip_rules, self.pays_by_order = rules, rules.n_players > 2
         own_stacks = options["stacks"]
-        if rules.n_players > 2 and isinstance(rules, Spot):
-            raise ValueError(f"{rules.name} has {rules.n_players} players; a hand needs two")
-        half_of_pot = rules.pot / 2.0 if isinstance(rules, Spot) else 0.0
+        if isinstance(rules, Spot) and rules.n_players > rules.n_betting:
+            raise ValueError(f"{rules.name}: deal_folded is for chips, not for prizes")
+        part_of_pot = rules.pot / rules.n_players if isinstance(rules, Spot) else 0.0
         self.stacks_before = (
-            *(stack + half_of_pot for stack in own_stacks),
+            *(stack + part_of_pot for stack in own_stacks),
             *options["others"],
         )
         players = len(self.stacks_before)
@@ -122,10 +122,12 @@ class Tournament(CardGame):
         if isinstance(utility, PrizeMoney):
             units = {"prizes": 1.0, "%": utility.pool(players) / 100.0}
         target = rules.defaults.target
-        if half_of_pot:
-            won = self.utilities((half_of_pot, -half_of_pot))
-            lost = self.utilities((-half_of_pot, half_of_pot))
-            worth = (won[0] - lost[0] + lost[1] - won[1]) / 2.0
+        if isinstance(rules, Spot):
+            # Row p: player p wins the pot, and the others lose their parts.
+            change = part_of_pot * (rules.n_players * np.eye(rules.n_players) - 1.0)
+            won = np.array([self.utilities(tuple(row)) for row in change.tolist()])
+            lost = (won.sum(axis=0) - won.diagonal()) / (rules.n_players - 1)
+            worth = float(np.mean(won.diagonal() - lost))
             units[POT] = max(worth, np.finfo(np.float64).tiny) / 100.0
             target = None if target is None else f"{target} of the pot"
         else:
@@ -210,22 +212,26 @@ class Tournament(CardGame):
         """Return the betting as rows, which has no utilities."""
         return self.chip_rules.rows()
 
-    def put_in(self, state: Any) -> tuple[float, float]:
-        """Return the utility that each player loses by giving up the chips put into the pot."""
+    def put_in(self, state: Any) -> tuple[float, ...]:
+        """Return the utility that each player loses by giving up the chips put into the pot.
+
+        Of three players, the others get them in equal parts.
+        """
         rules = self.chip_rules
         if not isinstance(rules, Spot):
             raise TypeError(f"{self.name} has no pot")
-        first, second = rules.put_in(state)
-        raked = [min(rules.rake * 2.0 * put, rules.rake_cap) for put in (first, second)]
-        return (
-            -self.utilities((-first, first - raked[0]))[0],
-            -self.utilities((second - raked[1], -second))[1],
-        )
+        losses, others = [], rules.n_players - 1
+        for player, put in enumerate(rules.put_in(state)):
+            raked = min(rules.rake * rules.n_players * put, rules.rake_cap)
+            change = [(put - raked) / others] * rules.n_players
+            change[player] = -put
+            losses.append(-self.utilities(tuple(change))[player])
+        return tuple(losses)
 
     @property
     def pot_value(self) -> float:
         """Utility of winning the pot at the start of a spot instead of losing it, as the mean of
-        both players."""
+        all players, and of all who may win it instead."""
         return 100.0 * self.defaults.units[POT]
 
     @property

@@ -7,7 +7,7 @@ times utility times the reaches of the other players.  The operator of a game is
 * :class:`PayoffEntries`: single entries, a sparse matrix, for any game;
 * :class:`PayoffBlocks`: few hand-by-hand matrices that many public terminals share;
 * :class:`PayoffCards` (and :class:`PayoffSubsets`): folds and showdowns of hands of cards;
-* :class:`PayoffThreeHands`: the same for three players;
+* :class:`PayoffThreeHands` (and :class:`PayoffThreeOrders`): the same for three players;
 * :class:`PayoffTriples`: tables over three classes of hands, for all-ins before the flop.
 
 Each part is a named tuple of arrays with the methods of :class:`PayoffPart`, in plain NumPy.  The
@@ -29,8 +29,9 @@ from .entries import ENTRIES, PayoffEntries
 from .hand_triples import TRIPLES, PayoffTriples
 from .payoff_form import PayoffForm
 from .payoff_kind import PayoffKind
+from .three_hand_orders import THREE_ORDERS
 from .three_hand_sums import THREE_HANDS
-from .three_hands import PayoffThreeHands
+from .three_hands import PayoffThreeHands, PayoffThreeOrders
 
 __all__ = [
     "ARRAYS",
@@ -41,6 +42,7 @@ __all__ = [
     "PayoffPart",
     "PayoffSubsets",
     "PayoffThreeHands",
+    "PayoffThreeOrders",
     "PayoffTriples",
     "count_entries",
     "empty_part",
@@ -98,7 +100,8 @@ class PayoffPart(Protocol):
 Form = TypeVar("Form", bound=PayoffForm)
 
 KIND_OF_CLASS: dict[type, PayoffKind] = {
-    kind.part: kind for kind in (ENTRIES, BLOCKS, SUBSETS, CARDS, THREE_HANDS, TRIPLES)
+    kind.part: kind
+    for kind in (ENTRIES, BLOCKS, SUBSETS, CARDS, THREE_ORDERS, THREE_HANDS, TRIPLES)
 }
 """Kinds of parts by class, in the order of the parts of an operator.  Of kinds with one name, the
 last one reads files."""

@@ -18,6 +18,16 @@ CONSTANT, FIRST, SECOND, BOTH = range(4)
 """Amounts of a player at a terminal.  The first is the payoff without the pots that hands compete
 for.  The others are the pots that the player can win from the first of the other players, from the
 second, and from both."""
+POTS = BOTH + 1
+"""Number of these amounts."""
+RELATIONS, PAIRS = 9, 4
+"""Numbers of the payoffs by order that may follow them: one for each pair of relations of an own
+hand to both others, and differences by the order of the others.  A relation is 0 if the own hand is
+stronger, 1 for a tie, 2 if it is weaker; the payoff is that of a tie of the others.  The
+differences are those of the first hand above the second, and of the second above the first, if both
+are weaker; then the same if both are stronger."""
+BY_ORDER = POTS + RELATIONS + PAIRS
+"""Number of amounts with payoffs by order."""
 _ALONE = np.array([1.0, 0.5, 0.0])
 SHARES = np.stack(
     [
@@ -78,10 +88,11 @@ class PayoffThreeHands(NamedTuple):
     sequence: Annotated[np.ndarray, np.int64, 3, "terminals"]
     """int64 (3, terminals): last sequence of the first class of player ``i`` at each terminal; the
     sequences of the other classes follow it."""
-    amount: Annotated[np.ndarray, np.float64, 3, "terminals", 4]
-    """float64 (3, terminals, 4): constant payoff of player ``i``, and the pots against the first of
-    the other players in ascending order, the second, and both.  They are multiplied by the number
-    of boards that are solved as one, and by the probability of a deal of weight 1."""
+    amount: Annotated[np.ndarray, np.float64, 3, "terminals", "amounts"]
+    """float64 (3, terminals, amounts): constant payoff of player ``i``, and the pots against the
+    first of the other players in ascending order, the second, and both.  With prizes, payoffs by
+    order follow, which are added; see :data:`RELATIONS`.  All are multiplied by the number of
+    boards that are solved as one, and by the probability of a deal of weight 1."""
 
     @property
     def kind(self) -> str:
@@ -121,8 +132,8 @@ class PayoffThreeHands(NamedTuple):
     def magnitudes(self) -> PayoffThreeHands:
         """Return the part with the largest absolute payoff of every terminal as its constant."""
         amount = np.zeros(self.amount.shape)
-        payoffs = np.tensordot(self.amount, SHARES, axes=1)
-        amount[..., CONSTANT] = np.abs(payoffs).max(axis=(2, 3))
+        payoffs = payoffs_by_order(self.amount)
+        amount[..., CONSTANT] = np.abs(payoffs).max(axis=(2, 3, 4))
         return self._replace(amount=amount)
 
     def describe(self) -> str:
@@ -172,8 +183,9 @@ class PayoffThreeHands(NamedTuple):
                 )
                 own_level = level[own_range][h]
                 relation = [1 + np.sign(level[others] - own_level) for others in (first, second)]
-                payoff = np.tensordot(self.amount[player, k], SHARES, axes=1)[
-                    relation[0][:, None], relation[1]
+                between = 1 + np.sign(level[second] - level[first][:, None])
+                payoff = payoffs_by_order(self.amount[player, k])[
+                    relation[0][:, None], relation[1], between
                 ]
                 own_weight = self.own_weight[kind, own_range][h]
                 rows, *columns = (
@@ -183,10 +195,42 @@ class PayoffThreeHands(NamedTuple):
                 yield int(rows[h]), (columns[0], columns[1]), own_weight * possible * payoff
 
 
+class PayoffThreeOrders(PayoffThreeHands):
+    """Part for payoffs that depend on the order of all hands; see :class:`PayoffThreeHands`.
+
+    This is a class of its own, so that kernels of other games are compiled without their code.
+    """
+
+    __slots__ = ()
+
+
+def payoffs_by_order(amount: np.ndarray) -> np.ndarray:
+    """Return the payoffs by the order of three hands, float64 (..., 3, 3, 3).
+
+    The axes are the relations of the own hand to the first and to the second other hand, and of the
+    first other hand to the second.
+
+    Args:
+        amount: float64 (..., amounts): as in :attr:`PayoffThreeHands.amount`.
+    """
+    payoffs = np.tensordot(amount[..., :POTS], SHARES, axes=1)
+    payoffs = np.repeat(payoffs[..., None], 3, axis=-1)
+    if amount.shape[-1] > POTS:
+        relations, pairs = np.split(amount[..., POTS:], [RELATIONS], axis=-1)
+        payoffs += relations.reshape(*relations.shape[:-1], 3, 3, 1)
+        for both, relation in enumerate((0, 2)):
+            payoffs[..., relation, relation, 0] += pairs[..., 2 * both]
+            payoffs[..., relation, relation, 2] += pairs[..., 2 * both + 1]
+    return payoffs
+
+
 def check_shapes(part: PayoffThreeHands, reader: FormReader) -> None:
     """Check dtypes and shapes."""
     with named_after("three_hands."):
         check_declared(part._asdict(), declared(PayoffThreeHands), {})
+    expected = BY_ORDER if isinstance(part, PayoffThreeOrders) else POTS
+    if part.amount.shape[2] != expected:
+        fail(f"three_hands.amount has {part.amount.shape[2]} amounts at a terminal, not {expected}")
     if reader.form.n_players != PLAYERS:
         fail(f"there are {reader.form.n_players} players")
     if part.hand_begin[0] or part.hand_begin[-1] != len(part.hand):

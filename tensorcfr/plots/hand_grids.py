@@ -122,7 +122,7 @@ def _frame(panel: Any, table: HandTable, title: str) -> None:
     panel.set_yticks([k + 0.5 for k in range(len(heads[0]))], heads[0])
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
-    where = _where(table.line, table.player, table.board)
+    where = _where(table.line, table.seat, table.board)
     panel.set_title(f"{where}: {title}", fontsize=11)
 
 
@@ -179,7 +179,7 @@ def runout_grid(
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
     what = action or "bets and raises"
-    panel.set_title(f"{runouts.line}: {what} of {_NAMES[runouts.player]}, %", fontsize=11)
+    panel.set_title(f"{runouts.line}: {what} of {_seat(runouts.seat)}, %", fontsize=11)
     return written(figure, path)
 
 
@@ -193,12 +193,16 @@ def draw_line(result: HandTable | Runouts | TableChange, path: str | Path) -> Fi
     return hand_grid(result, path=path)
 
 
-_NAMES = ("OOP", "IP")
+_ABBREVIATIONS = ("oop", "ip")
 
 
-def _where(line: str, player: int, board: tuple[str, ...]) -> str:
+def _seat(name: str) -> str:
+    return name.upper() if name in _ABBREVIATIONS else name
+
+
+def _where(line: str, seat: str, board: tuple[str, ...]) -> str:
     cards = " ".join(card[0] + SUITS.get(card[1:], card[1:]) for card in board)
-    return f"{cards}   {_NAMES[player]} {'after ' + line if line else 'to open'}"
+    return f"{cards}   {_seat(seat)} {'after ' + line if line else 'to open'}"
 
 
 def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:

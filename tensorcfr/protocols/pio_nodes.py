@@ -62,7 +62,7 @@ class PioNodes:
     @property
     def nodes(self) -> CardNodes:
         """Public nodes of the game."""
-        return CardNodes.of(self.game)
+        return CardNodes.of_two(self.game)
 
     @property
     def rules(self) -> Any:

@@ -119,6 +119,8 @@ class SolveRequest:
     state_dir: str | Path | None = None
     memory_limit: int | None = None
     cluster: Client | str | None = None
+    limits_target: bool = False
+    """True if ``iters`` only ends a solve whose target may never be reached."""
     needs_curve: bool = False
     """True if iterations are needed for their own sake (to draw them), so that ``"auto"`` must not
     choose the linear program."""
@@ -130,7 +132,11 @@ class SolveRequest:
         default_target = self.game.defaults.target
         if default_target is None:
             return replace(self, iters=USUAL_ITERATIONS)
-        return replace(self, target=to_game_unit("target", default_target, self.game))
+        aimed = replace(self, target=to_game_unit("target", default_target, self.game))
+        if self.game.n_contestants == 2:
+            return aimed
+        # No theorem says that three players reach the target.
+        return replace(aimed, iters=USUAL_ITERATIONS, limits_target=True)
 
     def with_fitting_game(self) -> SolveRequest:
         """Return the request with the game without merging, if the warm start needs it."""
@@ -205,9 +211,10 @@ class SolveRequest:
 
     @property
     def is_for_target(self) -> bool:
-        """True if there is no budget, and no results on the way are needed: only a target can end
-        the solve."""
-        return isinstance(self.checkpoints, str) and not (self.needs_curve or self.has_budget)
+        """True if the caller gave no budget, and no results on the way are needed: the solve runs
+        to a target."""
+        has_budget = self.has_budget and not self.limits_target
+        return isinstance(self.checkpoints, str) and not (self.needs_curve or has_budget)
 
     @property
     def has_stop_rule(self) -> bool:

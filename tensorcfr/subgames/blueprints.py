@@ -35,7 +35,8 @@ def subgames_of(game: CompiledGame | CardGame, *, by_pairs: bool = False) -> Sub
             need them.
 
     Raises:
-        ValueError: The game is not a game of private hands between two players.
+        ValueError: The game is not a game of private hands, or has more than two players and is not
+            a game of cards.
     """
     if isinstance(game, CardGame):
         return CardSubgames(game)

@@ -25,7 +25,7 @@ from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
 from ..model.public_nodes import START
 from ..payoff.card_payoffs import FOLD, LANES
-from ..rules import CardGame, Deal, Decision, Fold, Runout, Showdown
+from ..rules import CardGame, Deal, Decision, Fold, Runout, Showdown, SidePots
 from .compiled_part import CompiledPart, Gadget, NamedNode, PartHands, Subgames
 from .entrance import CardEntrance, Entry, TreeEntrance
 from .roots import At, Steps, check_disjoint, names_of
@@ -73,12 +73,12 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
     return Line(steps, state, dealt)
 
 
-@forwards("cards", "dead", "weights_vary", "strength")
+@forwards("cards", "dead", "weights_vary", "strength", "order_shares")
 class CardPart(Derived, CardGame):
     """The game below a line, as rules.
 
-    Hands that share a card with the board or have weight 0 are left out. At terminals each player
-    first pays their ``charged`` amount; the rest is multiplied by ``scale``.
+    Hands that share a card with the board or have weight 0 are left out. At terminals each of two
+    players first pays their ``charged`` amount; the rest is multiplied by ``scale``.
 
     Args:
         rules: The rules of the whole game.
@@ -101,11 +101,10 @@ class CardPart(Derived, CardGame):
         self.board = (*rules.board, *line.dealt)
         self.boards = None if line.dealt else rules.boards
         dealt = np.array(line.dealt, dtype=np.int64)
-        first, second = (
+        self.part_hands: PartHands = tuple(
             np.flatnonzero((weight > 0) & without(hands, dealt))
             for hands, weight in zip(rules.hands, weights, strict=True)
         )
-        self.part_hands: PartHands = (first, second)
         """Hands that are left, for each player int64 (hands,), as numbers in the whole game."""
         self.hands = [
             hands[indices] for hands, indices in zip(rules.hands, self.part_hands, strict=True)
@@ -140,10 +139,11 @@ class CardPart(Derived, CardGame):
         """Return the state that the line leads to."""
         return self.line.state
 
-    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
+    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | SidePots | Runout:
         """Return a node of the whole game; payoffs are charged and scaled."""
-        node: Decision | Deal | Fold | Showdown | Runout = self.rules.node(state)
-        if not isinstance(node, (Fold, Showdown, Runout)):
+        node: Decision | Deal | Fold | Showdown | SidePots | Runout = self.rules.node(state)
+        # Only gadgets, which are for two players, change payoffs.
+        if self.n_players > 2 or not isinstance(node, (Fold, Showdown, Runout)):
             return node
         (first_charge, second_charge), scale = self.charged, self.scale
         terminal: Any = node
@@ -326,18 +326,17 @@ class CardSubgames(Subgames):
     def __init__(self, rules: CardGame, game: CompiledGame | None = None) -> None:
         self.rules, self.game = rules, game
         self.name = rules.name if game is None else game.name
-        first, second = (
+        self.hands = tuple(
             tuple(rules.hand_label(player, hand) for hand in range(len(rules.hands[player])))
-            for player in range(2)
+            for player in range(rules.n_players)
         )
-        self.hands = first, second
 
     def find(self, names: At) -> list[NamedNode]:
         """Return public nodes by line."""
         spots = []
         for name in names_of(names):
             line = follow(self.rules, "" if name.strip() == START else name)
-            if isinstance(self.rules.node(line.state), (Fold, Showdown, Runout)):
+            if isinstance(self.rules.node(line.state), (Fold, Showdown, SidePots, Runout)):
                 over = " ".join(line.steps)
                 raise ValueError(f"at: {self.name} is over at {over!r}: there is no subgame")
             spots.append(NamedNode(" ".join(line.steps) or START, line.steps))
@@ -359,12 +358,27 @@ class CardSubgames(Subgames):
         *,
         entry: bool = True,
     ) -> CompiledCardPart | None:
+        # The sum of utilities is constant: both players get half of it if the opponent terminates.
+        part, end = self._rules_of_part(steps, reach), constant / 2 if entry else None
+        return CompiledCardPart(part, player, end) if all(map(len, part.hands)) else None
+
+    def whole_part(self, steps: Steps, reach: Sequence[np.ndarray]) -> Gadget | None:
+        """Compile the subgame below a public node for all players, of whom there may be three.
+
+        The arguments are those of :meth:`part`.
+
+        Returns:
+            The subgame itself; None if no deal is left.
+        """
+        part = self._rules_of_part(steps, reach)
+        has_deal = all(map(len, part.hands)) and opponent_weight(part, 0).any()
+        return Gadget(compile_part(part), (), part.part_hands) if has_deal else None
+
+    def _rules_of_part(self, steps: Steps, reach: Sequence[np.ndarray]) -> CardPart:
         line = follow(self.rules, steps)
         board = (*self.rules.board, *line.dealt)
         weights = [self.rules.weights_on(p, board) * own_reach for p, own_reach in enumerate(reach)]
-        # The sum of utilities is constant: both players get half of it if the opponent terminates.
-        part, end = CardPart(self.rules, line, weights), constant / 2 if entry else None
-        return CompiledCardPart(part, player, end) if all(map(len, part.hands)) else None
+        return CardPart(self.rules, line, weights)
 
     def is_of(self, other_game: CompiledGame) -> bool:  # noqa: D102
         if CardNodes.of(other_game).rules is self.rules:
@@ -375,7 +389,8 @@ class CardSubgames(Subgames):
         other_rules, rules = CardNodes.of(other_game).rules, self.rules
         is_same = (other_rules.board, other_rules.dead) == (rules.board, rules.dead)
         is_same = is_same and list(map(str, other_rules.cards)) == list(map(str, rules.cards))
-        for player in range(2):
+        is_same = is_same and other_rules.n_players == rules.n_players
+        for player in range(rules.n_players if is_same else 0):
             is_same &= np.array_equal(other_rules.hands[player], rules.hands[player])
             is_same = is_same and np.allclose(other_rules.weights[player], rules.weights[player])
         return is_same

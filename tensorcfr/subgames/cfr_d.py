@@ -93,6 +93,8 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> Compile
     Raises:
         ValueError: The game is not of this type, or is already cut elsewhere.
     """
+    if game.n_players != 2:
+        raise ValueError(f"CFR-D is for two players, and {game.name} has {game.n_players}")
     if game.chunks.n_chunks:
         if cut != "auto":
             raise ValueError(

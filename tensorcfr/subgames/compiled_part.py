@@ -14,7 +14,7 @@ from .copied_strategies import best_values, copy_by_label, copy_strategies
 from .entrance import FOLLOW
 from .roots import At, Steps, nodes_of
 
-PartHands = tuple[np.ndarray, np.ndarray]
+PartHands = tuple[np.ndarray, ...]
 """Hands of the whole game that are in a part: for each player int64 (hands,), ascending."""
 
 
@@ -143,7 +143,7 @@ class Subgames(ABC):
     """Name of the game."""
     game: CompiledGame | None
     """The game; None if only its rules are given."""
-    hands: tuple[tuple[str, ...], tuple[str, ...]]
+    hands: tuple[tuple[str, ...], ...]
     """Labels of each player's hands."""
 
     @abstractmethod

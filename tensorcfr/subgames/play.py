@@ -25,7 +25,7 @@ from ..solvers.solver_arguments import Iterations, Named
 from .blueprints import find_blueprint, subgames_of
 from .positions import NO_HANDS, Position
 from .resolving import METHODS, PartPolicy
-from .roots import PLAYERS, nodes_of
+from .roots import PLAYERS, nodes_of_two
 
 
 class Match:
@@ -71,7 +71,8 @@ class Match:
     ) -> None:
         self.game, self.seat, self.resolve_after = game, seat, resolve_after
         self._options: dict[str, Any] = {"method": method, "algorithm": algorithm, "iters": iters}
-        self._blueprint, nodes = find_blueprint(subgames_of(game), blueprint), nodes_of(game)
+        nodes = nodes_of_two(game)
+        self._blueprint = find_blueprint(subgames_of(game), blueprint)
         policy = self._blueprint.policy
         first, second = (np.arange(len(hands)) for hands in nodes.hands)
         known = PartPolicy(policy, (), (first, second))

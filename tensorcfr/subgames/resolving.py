@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,7 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..solvers.solver_arguments import Iterations, Named
 from .blueprints import Blueprint, find_blueprint, subgames_of
+from .card_part import CardSubgames
 from .compiled_part import NamedNode, PartHands, Subgames
 from .copied_strategies import check_merges_nothing, copy_strategies, same_strategies, unmerged
 from .depth import DepthLimit
@@ -45,10 +47,11 @@ class ResolvedSubgame:
 
     public_node: str
     """Name of the public node."""
-    player: int
-    """The player whose strategy was solved again."""
+    player: int | None
+    """The player whose strategy was solved again; None for all three players."""
     hands: tuple[str, ...]
-    """Hands of the opponent, over which the next two arrays are indexed."""
+    """Hands of the opponent, over which the next two arrays are indexed; empty with three players,
+    who have no single opponent."""
     alternative: np.ndarray
     """float64 (hands,): expected value of the opponent with each hand, if they play a best response
     to the blueprint (with gifts, for methods that count them); NaN if the hand is never dealt."""
@@ -59,7 +62,8 @@ class ResolvedSubgame:
     solution: Solution = field(repr=False)
     """Solution of that game."""
     followed: PartPolicy = field(repr=False)
-    """Blueprint below the public node, with the new strategies of the player in it."""
+    """Blueprint below the public node, with the new strategies of the player in it.  With three
+    players all strategies are new."""
 
     @property
     def margins(self) -> dict[str, float]:
@@ -70,14 +74,13 @@ class ResolvedSubgame:
 
     @property
     def least_margin(self) -> float:
-        """Smallest of the margins."""
-        return min(self.margins.values())
+        """Smallest of the margins; NaN with three players."""
+        return min(self.margins.values(), default=math.nan)
 
     def __repr__(self) -> str:
-        return (
-            f"<ResolvedSubgame: player {self.player} at {self.public_node!r}, "
-            f"least margin {self.least_margin:.6g}>"
-        )
+        who = "all players" if self.player is None else f"player {self.player}"
+        margin = _margin_text(self.least_margin)
+        return f"<ResolvedSubgame: {who} at {self.public_node!r}{margin}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +119,13 @@ class Resolution:
 
     def __repr__(self) -> str:
         return (
-            f"<Resolution of {self.game.name} by {self.method}: {len(self.subgames)} subgames, "
-            f"least margin {self.least_margin:.6g}>"
+            f"<Resolution of {self.game.name} by {self.method}: {len(self.subgames)} subgames"
+            f"{_margin_text(self.least_margin)}>"
         )
+
+
+def _margin_text(margin: float) -> str:
+    return "" if math.isnan(margin) else f", least margin {margin:.6g}"
 
 
 METHODS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin")
@@ -130,6 +137,8 @@ Resolvable = Annotated[
 ]
 ITERATIONS = 1000
 """Default number of iterations on each subgame."""
+SEATS = (0, 1, 2)
+"""Players; only games of cards can have the third."""
 REFINED = {"floor": 0.1, "floor_fall": 1.0}
 """Options of the default algorithm in the gadget of ``resolve``; measured in docs/subgames.md."""
 
@@ -142,7 +151,7 @@ def resolve(
     public_nodes: At,
     *,
     method: Annotated[str, OneOf(METHODS)] = "resolve",
-    player: Annotated[int | None, OneOf(PLAYERS)] = None,
+    player: Annotated[int | None, OneOf(SEATS)] = None,
     algorithm: Named | None = None,
     iters: Iterations | None = None,
     depth_limit: Annotated[int | None, Whole(1, EXACT)] = None,
@@ -171,6 +180,12 @@ def resolve(
     ``reach-maxmargin`` are divided among the subgames below an action in proportion to their
     probability, so it is safe for any set of them.
 
+    With three players, in games of cards, there is no safe method, and only ``unsafe`` is
+    available. All players' ranges are taken from the blueprint, and all strategies below the node
+    are solved together. An opponent whose values do not increase may still take more from one of
+    the two others, so gadgets would not protect a player. There are no margins:
+    :func:`tensorcfr.evaluate` of the new policy has the exact gain of each player.
+
     No game is converted to a flat one. Subgames of games of cards are compiled without arrays over
     pairs of hands. The exceptions, for small games, are ``reach-maxmargin``, the linear program,
     and subgames that end early.
@@ -183,8 +198,8 @@ def resolve(
     True
 
     Args:
-        game: A game of private hands between two players. A game of cards may be given by its
-            rules; then only the subgames are compiled.
+        game: A game of private hands between two players, or a game of cards of three. A game of
+            cards may be given by its rules; then only the subgames are compiled.
         blueprint: A solution, a policy, or any form that :func:`tensorcfr.formats.find_policy`
             reads. It may be a policy of a coarser game: one with fewer actions, otherwise equal
             infosets, and equal payoffs wherever both games end. Below an action of the opponent
@@ -193,7 +208,7 @@ def resolve(
         public_nodes: Public nodes by name, as for :func:`belief`; in games of cards by line,
             ``"check bet66 call 7s"``.
         method: One of the methods above.
-        player: The player whose strategies are replaced; by default both.
+        player: The player whose strategies are replaced; by default all.
         algorithm: A name or a record, ``"lp"`` for the linear program. By default the algorithm of
             ``solve``; for ``resolve``, with a floor that falls. The floor makes the opponent follow
             sometimes with every hand, so that the new strategies are also good against hands that
@@ -219,11 +234,15 @@ def resolve(
         MemoryLimitError: A subgame of a game of cards is too large to be compiled hand by hand.
     """
     record = resolve_algorithm(algorithm, game)
+    ends_early = depth_limit is not None or continuations is not None
+    if game.n_players > 2:
+        _check_for_three(game, method, record, ends_early=ends_early)
+    elif player == 2:
+        raise ValueError(f"player must be 0 or 1, not 2: {game.name} has two players")
     if algorithm is None and method == RESOLVE:
         record = record(**REFINED)
     if iters is None and not record.is_exact:
         iters = ITERATIONS
-    ends_early = depth_limit is not None or continuations is not None
     by_pairs = ends_early or method == REACH_MAXMARGIN or (method == MAXMARGIN and record.is_exact)
     whole = subgames_of(game, by_pairs=by_pairs)
     if by_pairs and whole.game is None:
@@ -238,11 +257,15 @@ def resolve(
     if depth_limit is not None and whole.game is not None:
         early = DepthLimit(int(depth_limit), full_blueprint.lifted, checked_continuations)
         whole = TreeSubgames(whole.game, early)
-    tasks = [
-        _Task(whole, full_blueprint, spot, seat, method)
-        for spot in spots
-        for seat in (PLAYERS if player is None else (player,))
-    ]
+    tasks: list[Any]
+    if isinstance(whole, CardSubgames) and len(whole.hands) > 2:
+        tasks = [_JointTask(whole, full_blueprint, spot, player) for spot in spots]
+    else:
+        tasks = [
+            _Task(whole, full_blueprint, spot, seat, method)
+            for spot in spots
+            for seat in (PLAYERS if player is None else (player,))
+        ]
     solved = tuple(task.solved(record, iters) for task in tasks)
     return Resolution(
         game,
@@ -279,6 +302,66 @@ def _continuations(
         except (TypeError, ValueError) as error:
             raise type(error)(f"continuations[{number}]: {error}") from None
     return policies
+
+
+def _check_for_three(game: Any, method: str, record: Record, *, ends_early: bool) -> None:
+    """Check the arguments of :func:`resolve` in a game of more than two players.
+
+    Raises:
+        ValueError: The method, the algorithm or a depth limit is for two players.
+    """
+    reason = ""
+    if method != UNSAFE:
+        reason = (
+            f"method={method!r} bounds the values of one opponent, who may still gain from the "
+            f"other one or from both: give method={UNSAFE!r}, which promises nothing"
+        )
+    elif record.is_exact:
+        reason = f"{record.name} needs two players"
+    elif ends_early:
+        reason = "depth_limit and continuations need two players"
+    if reason:
+        raise ValueError(f"{game.name} has {game.n_players} players: {reason}")
+
+
+class _JointTask:
+    """Subgame below one public node, to be solved for all players from the blueprint's ranges.
+
+    Raises:
+        ValueError: The blueprint's game lacks the node, or is not a coarser form of this one; or
+            the ranges leave no deal.
+    """
+
+    def __init__(
+        self, whole: CardSubgames, blueprint: Blueprint, spot: NamedNode, player: int | None
+    ) -> None:
+        self.spot, self.player = spot, player
+        if blueprint.node(spot.steps) is None:
+            raise ValueError(
+                f"{blueprint.policy.game.name}, the game of the blueprint, has no line "
+                f"{spot.name!r}, so that there are no ranges to resolve from"
+            )
+        blueprint.check_ends(spot.steps)
+        reach = [blueprint.reach(spot.steps, seat) for seat in range(len(whole.hands))]
+        part = whole.whole_part(spot.steps, reach)
+        if part is None:
+            raise ValueError(f"the ranges leave no deal at {spot.name!r} of {whole.name}")
+        self.part = part
+
+    def solved(self, record: Record, iters: int | None) -> ResolvedSubgame:
+        """Solve the subgame."""
+        game, steps, part_hands, _ = self.part
+        solution = solve(game, record, iters=iters, checkpoints=())
+        return ResolvedSubgame(
+            public_node=self.spot.name,
+            player=self.player,
+            hands=(),
+            alternative=np.zeros(0),
+            values=np.zeros(0),
+            game=game,
+            solution=solution,
+            followed=PartPolicy(solution.policy, steps, part_hands),
+        )
 
 
 class _Task:

@@ -53,16 +53,26 @@ class Roots(OneLine):
         return tuple(map(self.nodes.name, self.roots))
 
 
-def nodes_of(game: CompiledGame) -> PublicNodes:
-    """Return the public nodes of a game.
+def nodes_of_two(game: CompiledGame) -> PublicNodes:
+    """Return the public nodes of a game of two players.
 
     Raises:
         ValueError: The game has no public tree, or another number of players than two.
     """
     if game.n_players != 2:
+        hint = "; resolve(..., method='unsafe') takes it" if game.is_of_cards else ""
         raise ValueError(
-            f"subgames are for games of two players, and {game.name} has {game.n_players}"
+            f"subgames are for games of two players, and {game.name} has {game.n_players}{hint}"
         )
+    return nodes_of(game)
+
+
+def nodes_of(game: CompiledGame) -> PublicNodes:
+    """Return the public nodes of a game.
+
+    Raises:
+        ValueError: The game has no public tree.
+    """
     if game.nodes is None:
         raise ValueError(
             f"{game.name} is not a game of private hands and a public tree: it has no public "
@@ -92,7 +102,7 @@ def find_roots(game: CompiledGame, names: At) -> Roots:
             node is below another one. Or a name belongs to one infoset, so that the histories below
             it are not closed under infosets.
     """
-    nodes, name_list = nodes_of(game), names_of(names)
+    nodes, name_list = nodes_of_two(game), names_of(names)
     roots = tuple(_find(game, nodes, name) for name in name_list)
     check_disjoint(
         [(name, steps_to(nodes, root)) for name, root in zip(name_list, roots, strict=True)]
@@ -178,7 +188,7 @@ def subgame_roots(game: Compiled, cut: int | At = "auto") -> tuple[str, ...]:
         ValueError: There is no node to cut at, or a name is wrong.
         TypeError: ``cut`` has another type.
     """
-    nodes = nodes_of(game)
+    nodes = nodes_of_two(game)
     if isinstance(cut, str) and cut == "auto":
         cut = "chance" if nodes.has_chance else 1
     if not isinstance(cut, (int, np.integer)) and cut != "chance":

@@ -17,7 +17,7 @@ from ..uncompiled.dealt import DealtHands
 from .compiled_part import CompiledPart, Gadget, NamedNode, Subgames
 from .copied_strategies import ENTRY, shared_nodes
 from .depth import DepthLimit, LimitedPart
-from .roots import At, Roots, Steps, find_roots, nodes_of, steps_to
+from .roots import At, Roots, Steps, find_roots, nodes_of, nodes_of_two, steps_to
 from .subgame_rules import SubgameRules, compile_part, with_entrance
 
 
@@ -121,7 +121,7 @@ class TreeSubgames(Subgames):
     game: CompiledGame
 
     def __init__(self, game: CompiledGame, early: DepthLimit | None = None) -> None:
-        self.game, self.name, self.nodes, self.early = game, game.name, nodes_of(game), early
+        self.game, self.name, self.nodes, self.early = game, game.name, nodes_of_two(game), early
         first, second = self.nodes.hands
         self.hands = first, second
 

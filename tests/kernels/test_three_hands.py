@@ -13,13 +13,22 @@ from support.card_games import pay
 from tensorcfr.errors import InvariantError
 from tensorcfr.model.arrays import SequenceForm, bucket_layout, frozen_arrays
 from tensorcfr.payoff.three_hand_sums import THREE_HANDS
-from tensorcfr.payoff.three_hands import PayoffThreeHands
+from tensorcfr.payoff.three_hands import PayoffThreeHands, PayoffThreeOrders
 
 
 def random_part(
-    rng: np.random.Generator, deck: int, width: int, counts: tuple[int, int, int], terminals: int
+    rng: np.random.Generator,
+    deck: int,
+    width: int,
+    counts: tuple[int, int, int],
+    terminals: int,
+    *,
+    orders: bool = False,
 ) -> SequenceForm:
-    """Three random ranges on two boards of one card, with classes of one hand, or of two."""
+    """Three random ranges on two boards of one card, with classes of one hand, or of two.
+
+    With ``orders``, every second terminal has payoffs by order, too.
+    """
     numbers = deck * (3 - width)
     # Few cards of a large deck, so that many hands share one.
     cards_dealt = range(deck) if deck <= 12 else [*range(6), *range(deck - 3, deck)]
@@ -52,12 +61,15 @@ def random_part(
         ]
     )
     amount = rng.normal(size=(3, terminals, 4)) * pots[np.arange(terminals) % 6]
+    if orders:
+        by_order = rng.normal(size=(3, terminals, 13)) * (np.arange(terminals) % 2)[:, None]
+        amount = np.concatenate([amount, by_order], axis=2)
     sequences = np.zeros((3, terminals), dtype=np.int64)
     bounds = [0]
     for player, n in enumerate(counts):
         sequences[player] = bounds[-1] + 1 + n * np.arange(terminals)
         bounds.append(bounds[-1] + 1 + n * terminals)
-    part = PayoffThreeHands(
+    part = (PayoffThreeOrders if orders else PayoffThreeHands)(
         cards=np.array([numbers]),
         hand_begin=begin,
         hand=cards,
@@ -76,6 +88,18 @@ def random_part(
     actions = np.diff(bounds) - 1
     layout = bucket_layout(players, 0 * players, actions, np.ones(3, np.int64), 3)
     return SequenceForm(**layout, infoset_parent=np.array(bounds[:-1], np.uint32), operator=(part,))
+
+
+def by_order(payoffs: list[float], strengths: list[int]) -> float:
+    """The payoff by the order of an own hand and two others; 0 without such payoffs."""
+    if not payoffs:
+        return 0.0
+    own, first, second = strengths
+    relations = [0 if own > other else 1 if own == other else 2 for other in (first, second)]
+    payoff = payoffs[3 * relations[0] + relations[1]]
+    if relations[0] == relations[1] != 1 and first != second:
+        payoff += payoffs[9 + relations[0] + (first < second)]
+    return payoff
 
 
 def triples_of(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
@@ -105,8 +129,8 @@ def triples_of(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
                         ]
                     )
                     strengths = [level[p][n] for p, n in ((player, h), (first, i), (second, j))]
-                    constant, *pots = part.amount[player, k].tolist()
-                    payoff = constant
+                    constant, *pots = part.amount[player, k, :4].tolist()
+                    payoff = constant + by_order(part.amount[player, k, 4:].tolist(), strengths)
                     for pot, rivals in zip(pots, ((1,), (2,), (1, 2)), strict=True):
                         best = max(strengths[0], *(strengths[n] for n in rivals))
                         winners = [strengths[n] == best for n in (0, *rivals)]
@@ -116,6 +140,31 @@ def triples_of(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
                     ]
                     g[at[0]] += weight * payoff * x[at[1]] * x[at[2]]
     return g
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("deck", "width", "counts"), [(9, 2, (36, 20, 25)), (7, 1, (7, 7, 5)), (52, 2, (12, 14, 9))]
+)
+def test_payoffs_by_order_equal_a_sum_over_triples(
+    deck: int, width: int, counts: tuple[int, int, int]
+) -> None:
+    rng = np.random.default_rng(deck)
+    form = random_part(rng, deck, width, counts, terminals=8, orders=True)
+    x = rng.random(form.n_sequences)
+    for player in range(3):
+        own = form.of_player(player)
+        expected = triples_of(form, player, x)[own]
+        product = form.operator[0].product(form, player, x)
+        np.testing.assert_allclose(product, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+        for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
+            g = np.zeros(form.n_sequences, dtype=dtype)
+            pay(frozen_arrays(form), player, x.astype(dtype), g)
+            np.testing.assert_allclose(
+                g[own], expected, rtol=0, atol=tolerance * np.abs(expected).max()
+            )
+        largest = form.operator[0].magnitudes().product(form, player, x)
+        assert (largest >= np.abs(expected) * (1 - 1e-12)).all()
 
 
 @pytest.mark.compiled

@@ -14,7 +14,16 @@ import numpy as np
 
 from ...errors import suggest
 from ...model.arrays import CHANCE, TERMINAL
-from ...model.card_structure import DEAL, DECISION, FOLD, RUNOUT, BettingTree, RoundBoards, Symmetry
+from ...model.card_structure import (
+    DEAL,
+    DECISION,
+    FOLD,
+    RUNOUT,
+    BettingTree,
+    RoundBoards,
+    Symmetry,
+    orders_of,
+)
 from ...model.compiled_game import CompiledGame
 from ...model.public_nodes import (
     START,
@@ -26,7 +35,7 @@ from ...model.public_nodes import (
     steps_of,
 )
 from ...payoff.three_hands import CONSTANT, FIRST
-from ...rules import CardGame, Chips, Runout
+from ...rules import CardGame, Chips, Deal, Runout, SidePots
 from ..derived_rules import forwards
 from .card_sums import (
     Dealing,
@@ -37,10 +46,11 @@ from .card_sums import (
     outer,
     read_deal,
     shares_of_runouts,
+    side_pot_payoffs,
     without,
 )
 from .flat_cards import Deals, HandByHand
-from .three_hand_payoffs import HandsOnBoards, amounts_of
+from .three_hand_payoffs import HandsOnBoards, amounts_by_order, amounts_of, are_pots
 from .triple_payoffs import ALL_TIE, runout_payoffs
 
 BOARDS_KEPT = 16
@@ -95,17 +105,27 @@ class CardNodes(PublicNodes):
 
     @classmethod
     def of(cls, game: CompiledGame) -> CardNodes:
+        """Return the public nodes of a card game.
+
+        Raises:
+            TypeError: The game is not a card game.
+        """
+        if not isinstance(game.nodes, CardNodes):
+            raise TypeError(f"{game.name} is not a card game")
+        return game.nodes
+
+    @classmethod
+    def of_two(cls, game: CompiledGame) -> CardNodes:
         """Return the public nodes of a card game of two players.
 
         Raises:
             TypeError: The game is not a card game.
             ValueError: The game has more players.
         """
-        if not isinstance(game.nodes, CardNodes):
-            raise TypeError(f"{game.name} is not a card game")
+        nodes = cls.of(game)
         if game.n_players != 2:
             raise ValueError(f"{game.name} has {game.n_players} players; this needs two")
-        return game.nodes
+        return nodes
 
     # ---------------------------------------------------------------------------- hand by hand
 
@@ -484,27 +504,70 @@ class CardNodes(PublicNodes):
         self, node: int, player: int, own_reach: Sequence[np.ndarray]
     ) -> np.ndarray:
         """Return :meth:`payoffs` in a game of three players."""
-        left = self.others_left(node, player, own_reach)
-        weight = self.remaining_weight(node, player, self._unit_reach) * self.share(node)
         betting_node = self.at(node)[0]
         utilities = self.betting.amounts[betting_node]
         if self.betting.kind[betting_node] == RUNOUT:
-            tie = utilities[ALL_TIE, player] * weight * self._disjoint_weight(node, player, left)
-            return tie + runout_payoffs(
-                rules=self.rules,
-                name=self.name_of_game,
-                cards=int(self.betting.runs[betting_node]),
-                symmetry=self.symmetry,
-                dealing=self.dealing,
-                utilities=utilities[:, player],
-                player=player,
-                own_reach=own_reach,
-            )
-        amounts = amounts_of(utilities)
+            cards = int(self.betting.runs[betting_node])
+            return self._runout_payoffs(node, player, own_reach, cards, utilities[:, player])
+        left = self.others_left(node, player, own_reach)
+        weight = self.remaining_weight(node, player, self._unit_reach) * self.share(node)
+        amounts = (amounts_of if are_pots(utilities) else amounts_by_order)(utilities)
         if not amounts[player, FIRST:].any():  # The player wins no pot by strength.
             disjoint = self._disjoint_weight(node, player, left)
             return amounts[player, CONSTANT] * weight * disjoint
         return weight * self._hands_on(self.cards(node)).payoffs(player, amounts, left)
+
+    def _runout_payoffs(
+        self,
+        node: int,
+        player: int,
+        own_reach: Sequence[np.ndarray],
+        cards: int,
+        utilities: np.ndarray,
+    ) -> np.ndarray:
+        """Return a player's payoffs if cards are run out at a node before the first deal.
+
+        The utilities, float64 (orders,), are those of the player for each order of three hands.
+        """
+        tie = utilities[ALL_TIE] * self.counterfactual_reach(node, player, own_reach)
+        payoffs: np.ndarray = tie + runout_payoffs(
+            rules=self.rules,
+            name=self.name_of_game,
+            cards=cards,
+            symmetry=self.symmetry,
+            dealing=self.dealing,
+            utilities=utilities,
+            player=player,
+            own_reach=own_reach,
+        )
+        return payoffs
+
+    def runout_equities(
+        self, node: int, own_reach: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, ...] | None:
+        """Return the equities of three players' hands if all cards are run out at a node.
+
+        Returns:
+            For each player float64 (hands,): the share of the pot from 0 to 1. NaN for players who
+            have folded, and for hands without opponents. None after the first deal, and in games
+            without run-outs.
+        """
+        cards = int(self.betting.runs.max())
+        if self.betting.round[self.at(node)[0]] or not cards:
+            return None
+        competing, orders = self.competing(node), orders_of(self.rules.n_players)
+        nothing = (0.0,) * self.rules.n_players
+        pot = SidePots(((1.0, tuple(competing)),), nothing)
+        shares = side_pot_payoffs(pot, orders, self.name_of_game)
+        equities = []
+        for player, hands in enumerate(self.rules.hands):
+            equity = np.full(len(hands), np.nan)
+            reach = self.counterfactual_reach(node, player, own_reach)
+            if player in competing:
+                won = self._runout_payoffs(node, player, own_reach, cards, shares[:, player])
+                np.divide(won, reach, out=equity, where=reach > 0.0)
+            equities.append(equity)
+        return tuple(equities)
 
     def _hands_on(self, board: tuple[int, ...]) -> HandsOnBoards:
         """Return the hands of three players on a whole board."""
@@ -526,10 +589,18 @@ class CardNodes(PublicNodes):
     @cached_property
     def _competing(self) -> np.ndarray:
         """Marks of :meth:`competing`, bool (nodes of the betting, players): True where a showdown
-        may follow in which the player's payoff depends on the hands."""
-        betting = self.betting
-        competing = np.ptp(betting.amounts, axis=1) > 0
-        # Children have larger numbers than their parents.
+        may follow in which the player competes for a pot."""
+        # Payoffs do not tell: with prizes, those of players who have folded depend on the hands.
+        rules, betting = self.rules, self.betting
+        competing = np.zeros((betting.n_nodes, rules.n_players), dtype=bool)
+        # The order of the states is that of `unfold`: children have larger numbers than parents.
+        states = [rules.root()]
+        for node, state in enumerate(states):
+            end = rules.node(state)
+            steps = [None] if isinstance(end, Deal) else getattr(end, "actions", ())
+            states += [rules.next(state, step) for step in steps]
+            for _, players in getattr(end, "pots", ()):
+                competing[node, list(players)] = True
         for node in range(betting.n_nodes - 1, 0, -1):
             competing[betting.parent[node]] |= competing[node]
         return competing

@@ -8,11 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import GameError
 from ...kernels.evaluation import add_payoffs
 from ...model.arrays import SequenceForm, frozen_array, frozen_arrays
-from ...model.card_structure import FOLD, RUNOUT, HandClasses, orders_of
-from ...payoff.three_hands import BOTH, CONSTANT, FIRST, PLAYERS, SECOND, PayoffThreeHands
+from ...model.card_structure import FOLD, RUNOUT, SHOWDOWN, HandClasses, orders_of
+from ...payoff.three_hands import (
+    BOTH,
+    BY_ORDER,
+    CONSTANT,
+    FIRST,
+    PLAYERS,
+    POTS,
+    RELATIONS,
+    SECOND,
+    PayoffThreeHands,
+    PayoffThreeOrders,
+    payoffs_by_order,
+)
 from ...rules import CardGame
 from .card_sums import without
 from .form import CardForm
@@ -23,11 +34,11 @@ from .triple_payoffs import ALL_TIE, ROUNDING
 class ThreeHandPayoffs(PayoffBuilder):
     """Builder for the payoffs of a card game of three players."""
 
-    kind = PayoffThreeHands
-
     def __init__(self, rules: CardGame, *others: Any) -> None:
         super().__init__(rules, *others)
         self._begin = _begins(rules)
+        shown = self.betting.amounts[self.betting.kind == SHOWDOWN]
+        self.kind: Any = PayoffThreeHands if all(map(are_pots, shown)) else PayoffThreeOrders
 
     def of(  # noqa: D102
         self, form: CardForm, inside: np.ndarray, on_boards: list[list[list[np.ndarray]]]
@@ -47,7 +58,8 @@ class ThreeHandPayoffs(PayoffBuilder):
                 if self.betting.kind[node] == RUNOUT:
                     # Tables have the differences from a tie of all hands; see triple_payoffs.
                     utilities = np.repeat(utilities[[ALL_TIE]], len(utilities), axis=0)
-                pays = self.dealing.share(r) * amounts_of(utilities)
+                of_terminal = amounts_of if self.kind is PayoffThreeHands else amounts_by_order
+                pays = self.dealing.share(r) * of_terminal(utilities)
                 boards += range(before, before + len(solved_for))
                 sequences += list(np.stack(ends, axis=1))
                 amounts += list(pays * solved_for[:, None, None])
@@ -56,7 +68,7 @@ class ThreeHandPayoffs(PayoffBuilder):
             kinds, classes = [0], (classes[int(where.classes[-1][0])],)
         class_of, own_weight = self._classes(classes)
         levels = [level for of_round in on_boards for (level,) in of_round]
-        return PayoffThreeHands(
+        return self.kind(
             **_hands_by_level(rules, levels),
             weight=np.concatenate(rules.weights),
             class_of=class_of,
@@ -64,8 +76,13 @@ class ThreeHandPayoffs(PayoffBuilder):
             board_kind=np.array(kinds),
             terminal_board=np.array(boards, dtype=np.int64),
             sequence=np.array(sequences, dtype=np.int64).reshape(-1, PLAYERS).T.copy(),
-            amount=np.array(amounts).reshape(-1, PLAYERS, BOTH + 1).swapaxes(0, 1).copy(),
+            amount=self._stacked(amounts),
         )
+
+    def _stacked(self, amounts: list[np.ndarray]) -> np.ndarray:
+        """Return the amounts of all terminals, float64 (3, terminals, amounts)."""
+        width = POTS if self.kind is PayoffThreeHands else BY_ORDER
+        return np.array(amounts).reshape(-1, PLAYERS, width).swapaxes(0, 1).copy()
 
     def board_arrays(  # noqa: D102
         self, r: int, board: int, on_board: list[np.ndarray]
@@ -189,7 +206,8 @@ class HandsOnBoards:
 
         Args:
             player: The player.
-            amounts: float64 (3, 4): the amounts of the terminal, from :func:`amounts_of`.
+            amounts: float64 (3, amounts): the amounts of the terminal, from
+                :func:`amounts_by_order` or :func:`amounts_of`.
             weights: For each player float64 (hands,): weights of the hands that get there; the
                 entry of ``player`` is not read.
 
@@ -199,7 +217,8 @@ class HandsOnBoards:
         """
         boards = len(self._part.terminal_board)
         each = np.repeat(np.asarray(amounts)[:, None], boards, axis=1)
-        part = self._part._replace(amount=frozen_array(each))
+        kind = PayoffThreeHands if each.shape[2] == POTS else PayoffThreeOrders
+        part = kind(*self._part._replace(amount=frozen_array(each)))
         reach = np.concatenate([np.asarray(weight, dtype=np.float64) for weight in weights])
         paid = np.zeros(len(reach))
         add_payoffs(self._form._replace(operator=(part,)), player, reach, paid)
@@ -215,26 +234,11 @@ def amounts_of(utilities: np.ndarray) -> np.ndarray:
             :func:`~tensorcfr.model.card_structure.orders_of`.
 
     Returns:
-        float64 (3, 4).
-
-    Raises:
-        GameError: A payoff depends on which of two stronger, or weaker, opponents is the stronger.
+        float64 (3, 4) if the utilities are those of pots, as :func:`are_pots` tells.
     """
-    orders = orders_of(PLAYERS)
-    amounts = np.empty((PLAYERS, BOTH + 1))
-    for player, of_player in enumerate(amounts):
-        others = np.delete(orders, player, axis=1)
-        first, second = (1 + np.sign(others - orders[:, player : player + 1])).T
-        payoff = np.empty((3, 3))
-        payoff[first, second] = utilities[:, player]
-        # Several orders have both other hands stronger, or both weaker.  The payoffs of side pots
-        # are equal in them; prizes also depend on who of the others wins.
-        differences = np.abs(payoff[first, second] - utilities[:, player])
-        if (differences > ROUNDING * np.abs(payoff).max()).any():
-            raise GameError(
-                f"a showdown of three players pays player {player} by the order of the others' "
-                "hands: only a run-out of cards can do that; the flat game (cut=False) takes it"
-            )
+    amounts = np.empty((PLAYERS, POTS))
+    for of_player, payoffs in zip(amounts, _by_relations(utilities), strict=True):
+        payoff = _if_others_tie(payoffs)
         of_player[CONSTANT] = payoff[2, 2]
         of_player[FIRST] = payoff[0, 2] - payoff[2, 2]
         of_player[SECOND] = payoff[2, 0] - payoff[2, 2]
@@ -242,3 +246,63 @@ def amounts_of(utilities: np.ndarray) -> np.ndarray:
         # Pots for nobody must be exactly 0.
         of_player[np.abs(of_player) < ROUNDING * np.abs(payoff).max()] = 0.0
     return amounts
+
+
+def are_pots(utilities: np.ndarray) -> bool:
+    """Return whether the payoffs of a terminal are pots that equal hands share.
+
+    Utilities of stacks, such as prizes, need not be pots: a tie may pay less than the mean, and a
+    player's payoff may depend on which of the others wins.
+
+    Args:
+        utilities: float64 (orders, 3): as for :func:`amounts_of`.
+    """
+    payoffs = _by_relations(utilities)
+    differences = np.abs(payoffs_by_order(amounts_of(utilities)) - payoffs)
+    largest = np.nanmax(np.abs(payoffs), axis=(1, 2, 3), keepdims=True)
+    return not (differences > ROUNDING * largest).any()
+
+
+def amounts_by_order(utilities: np.ndarray) -> np.ndarray:
+    """Return :attr:`PayoffThreeOrders.amount` of a terminal, float64 (3, 17), per unit of weight.
+
+    The payoffs by order are 0 if pots are enough.  The arguments are those of :func:`amounts_of`.
+    """
+    amounts = np.zeros((PLAYERS, BY_ORDER))
+    if are_pots(utilities):
+        amounts[:, :POTS] = amounts_of(utilities)
+        return amounts
+    payoffs = _by_relations(utilities)
+    for of_player, payoff in zip(amounts, payoffs, strict=True):
+        of_player[POTS : POTS + RELATIONS] = _if_others_tie(payoff).ravel()
+        differences = payoff[[0, 2], [0, 2]] - payoff[[0, 2], [0, 2], 1:2]
+        of_player[POTS + RELATIONS :] = differences[:, [0, 2]].ravel()
+    return amounts
+
+
+def _if_others_tie(payoffs: np.ndarray) -> np.ndarray:
+    """Return a player's payoffs by the relations to both others, float64 (3, 3).
+
+    The others tie if the relations leave that open; otherwise only one order is possible.
+    """
+    relations: np.ndarray = np.nanmean(payoffs, axis=2)
+    relations[[0, 2], [0, 2]] = payoffs[[0, 2], [0, 2], 1]
+    return relations
+
+
+def _by_relations(utilities: np.ndarray) -> np.ndarray:
+    """Return the utilities by the relations of hands, float64 (3, 3, 3, 3).
+
+    The axes are the player and those of
+    :func:`~tensorcfr.payoff.three_hands.payoffs_by_order`.  Impossible relations have NaN.
+    """
+    orders = orders_of(PLAYERS)
+    payoffs = np.full((PLAYERS, 3, 3, 3), np.nan)
+    for player, of_player in enumerate(payoffs):
+        first, second = np.delete(orders, player, axis=1).T
+        ranks = orders[:, player]
+        between = 1 + np.sign(second - first)
+        of_player[1 + np.sign(first - ranks), 1 + np.sign(second - ranks), between] = utilities[
+            :, player
+        ]
+    return payoffs

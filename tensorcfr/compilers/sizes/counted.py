@@ -70,6 +70,10 @@ WORK_OF_THREE = 15
 """Work of a hand at a terminal of three players, as a multiple of one of two players."""
 BYTES_OF_TERMINAL = 128
 """Bytes per board of a terminal of three players: its sequences and amounts, and its board."""
+BYTES_OF_ORDERS = 8 * 3 * 13
+"""Additional bytes of such a terminal with payoffs by order."""
+WORK_OF_ORDERS = 4
+"""Work of such a terminal, as a multiple of one that pays pots."""
 BYTES_OF_TRIPLE = 120
 """Bytes per triple of classes of hands while tables of all-ins of three players are computed."""
 COMPILING_PAIRS = 68
@@ -144,6 +148,10 @@ def size_of_cards(
     numbers = trunk = entries = ends = compiled = 0
     wide, is_of_three = rules.hands[0].shape[1] >= WIDE_FROM, len(hands) > 2
     work = WORK_OF_WIDE if wide else WORK_OF_THREE if is_of_three else 1
+    bytes_of_terminal = BYTES_OF_TERMINAL
+    if is_of_three and rules.pays_by_order:
+        work *= WORK_OF_ORDERS
+        bytes_of_terminal += BYTES_OF_ORDERS
     beside = max(COMPILING_CARDS, BYTES_OF_NODE * int(table[:, 0].sum()), rules.bytes_made)
     beside += BYTES_OF_WIDE * sum(hands) if wide else 0
     scratch = BYTES_OF_TILES * sum(hands) if wide else 0
@@ -166,7 +174,7 @@ def size_of_cards(
         if is_of_three:
             # Order, levels and their ends: at most as many levels as hands.
             copies = 1 if in_chunks else solved
-            compiled += copies * n_terminals * BYTES_OF_TERMINAL + solved * 40 * sum(hands)
+            compiled += copies * n_terminals * bytes_of_terminal + solved * 40 * sum(hands)
         else:
             groups = -(-n_terminals // LANES) * (1 if in_chunks else solved)
             compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * (2 if wide else 1)

@@ -164,8 +164,9 @@ class Spot(CardGame):
         units = {"chips": 1.0, "%": pot / 100.0}
         if big_blind is not None:
             units["mbb"] = big_blind / 1000.0
-        # No algorithm is known to reach a target with three players.
-        self.defaults = Defaults("float32", "0.5%" if self.n_players == 2 else None, units)
+        # Exploitability is a mean over all players, also over one whose hand is only dealt.
+        target = "0.5%" if self.n_players == self.n_betting else "0.33%"
+        self.defaults = Defaults("float32", target, units)
         self.rake, self.rake_cap = float(rake), float(rake_cap)
         for what, sizes in (("bets", bets), ("raises", raises), ("donk", donk)):
             _check_sizes(f"{game}: {what}", sizes)
@@ -350,7 +351,8 @@ class Spot(CardGame):
         pots, uncalled = betting.pots(state)
         total = chip * sum(amount for amount, _ in pots)
         kept = 1.0 - min(self.rake * total, self.rake_cap) / total
-        paid = list(self.put_in(state))
+        # Chips, also in tournaments, where the method of the class is about utilities.
+        paid = list(Spot.put_in(self, state))
         paid[int(np.argmax(paid))] -= chip * uncalled
         won = tuple((chip * amount * kept, competing) for amount, competing in pots)
         if state.player == TO_SHOW:
