@@ -2,7 +2,7 @@
 
 python -m scripts.deep_cards six_ranks         flop hold'em with six ranks: networks and tables
 python -m scripts.deep_cards flop_holdem       flop hold'em: networks, 103 million infosets
-python -m scripts.deep_cards page              the table of six_ranks
+python -m scripts.deep_cards page              the tables of both
 
 Each of the first two writes docs/figures/deep_cards_<name>.csv (or one in ``--out``), a row per
 evaluation.  Seconds are processor time without evaluations.
@@ -44,7 +44,7 @@ RUNS: dict[str, Runs] = {
         "external sampling": (EXTERNAL_SAMPLING, (10_000, 100_000, 1_000_000, 10_000_000)),
         "deep-cfr": (DEEP, (1, 5, 15)),
     },
-    "flop_holdem": {"deep-cfr": (LARGE, (20,))},
+    "flop_holdem": {"deep-cfr": (LARGE, (20, 100))},
 }
 COLUMNS = {
     "iterations": "iterations",
@@ -89,10 +89,14 @@ def main() -> None:
     if given.what != "page":
         measure(given.what, given.out or FIGURES / f"deep_cards_{given.what}.csv")
         return
-    rows = read_rows(FIGURES / "deep_cards_six_ranks.csv")
+    write_parts(PAGE, "deep_cards", {name: _table(name) for name in RUNS})
+
+
+def _table(name: str) -> str:
+    """Return the table of a game, in Markdown."""
+    rows = read_rows(FIGURES / f"deep_cards_{name}.csv")
     cells = [[row["algorithm"], *(_rounded(float(row[c])) for c in COLUMNS)] for row in rows]
-    text = f"{table(['', *COLUMNS.values()], cells)}\n\n{origin_of(rows[-1])}."
-    write_parts(PAGE, "deep_cards", {"six ranks": text})
+    return f"{table(['', *COLUMNS.values()], cells)}\n\n{origin_of(rows[-1])}."
 
 
 def _rounded(number: float) -> str:
