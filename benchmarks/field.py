@@ -653,8 +653,8 @@ HEAD = """# The field: this library next to solvers on graphics cards
 How long do the fast systems of 2026 take, and this library on one core? Their authors publish
 tables; *published* numbers below are copied from them, with their hardware. All other numbers
 were measured in one run of `python -m benchmarks.field`, in single precision and with the default
-algorithm. The published systems run CFR+ or discounted CFR, so an iteration does the same work:
-one update of each player.
+algorithm; the rows of battleship are from a later run, with symmetric choices merged. The published
+systems run CFR+ or discounted CFR, so an iteration does the same work: one update of each player.
 
 ## Seconds per iteration
 
