@@ -49,8 +49,8 @@ def evaluate(rules, totals, lines):
         kind, *node = rules.node(*state)
         if kind == "end":
             for player, sums in enumerate(node):
-                for other in [k for k in reversed(range(len(node))) if k != player]:
-                    sums = np.tensordot(sums, weights[other], (other, 0))
+                for rival in [k for k in reversed(range(len(node))) if k != player]:
+                    sums = np.tensordot(sums, weights[rival], (rival, 0))
                 gains[last[player]] += weights[-1] * np.array([sums, sums * weights[player]])
         elif kind == "chance":
             need(sum(x for x, _ in node) == weights[-1], "chance has other weights than before")
@@ -123,7 +123,7 @@ class Tree:
         return kind, *(np.full(shape, pay, dtype=object) for pay in numbers(words, "-?[0-9]+"))
 
 
-class Goofspiel:
+class GoofspielRules:
     """Sealed bids for one prize after the other.  A state is a prize, both bids, a prize ..."""
 
     deals, unit, root, chances = 1, Fraction(1, 2), (), [np.ones(1, dtype=object)] * 2
@@ -136,23 +136,24 @@ class Goofspiel:
         left, turn = [sorted(self.cards - {*past[k::3]}) for k in range(3)], len(past) % 3
         if len(left[2]) == 1 and turn == 0:  # The last round is played automatically.
             rounds = [*zip(*[iter(past)] * 3), [card for [card] in left]]
-            one, two = (sum(row[0] for row in rounds if row[k] > row[3 - k]) for k in (1, 2))
-            pays = {"win_loss": 2 * np.sign([one - two, two - one])}
-            pays |= {"point_difference": [one - two, two - one], "total_points": [2 * one, 2 * two]}
+            points = [sum(row[0] for row in rounds if row[k] > row[3 - k]) for k in (1, 2)]
+            leads = points[0] - points[1], points[1] - points[0]
+            pays = {"win_loss": 2 * np.sign(leads), "point_difference": leads}
+            pays["total_points"] = [2 * number for number in points]
             return "end", *(np.array([[pay]]) for pay in pays[self.payoff])
         if turn == 0:
             prizes = {"random": left[0], "ascending": left[0][:1], "descending": left[0][-1:]}
             after = prizes[self.prizes]
             return "chance", *((factorial(len(after) - 1), (*past, prize)) for prize in after)
-        own = past[turn::3]
-        rival = past[3 - turn :: 3][: len(own)]
-        signs = ["=+-"[(x > y) - (x < y)] for x, y in zip(own, rival)]
-        seen = {"hidden": signs, "seen": rival}[self.bids]
-        label = " ".join(map(str, [f"P{turn - 1}", *past[::3], *own, *seen]))
+        bids = past[turn::3]
+        rivals = past[3 - turn :: 3][: len(bids)]
+        signs = ["=+-"[(x > y) - (x < y)] for x, y in zip(bids, rivals)]
+        seen = {"hidden": signs, "seen": rivals}[self.bids]
+        label = " ".join(map(str, [f"P{turn - 1}", *past[::3], *bids, *seen]))
         return "infoset", turn - 1, label, {str(card): (*past, card) for card in left[turn]}
 
 
-class LiarsDice:
+class LiarsDiceRules:
     """Bids on the dice of both players, each higher than the one before."""
 
     unit, root = 1, ()
@@ -216,14 +217,14 @@ class Poker:
                 maps = [[*map([*x].index, y)] for x, y in zip(self.hands, moved)]
                 self.images.append((image, maps))
 
-    def node(self, words, own, top):
+    def node(self, words, paid, top):
         dealt = tuple(word for word in words if word in self.rank)
         line = words[words.index(dealt[-1]) + 1 :] if dealt else words
         player, left = len(line) % 2, self.left - len(dealt)
         is_over = "call" in line[1:] or (top == self.stack and not line)
         if "fold" in line or (is_over and left == 0):
             chip, part, most = self.rates
-            pot, result = self.pot + 2 * min(own, top), self.results(dealt)
+            pot, result = self.pot + 2 * min(paid, top), self.results(dealt)
             if "fold" in line:
                 result = np.where(result < 2, 1 - 2 * player, 2)
             win, rake = pot * chip, min(pot * part, most)
@@ -232,10 +233,10 @@ class Poker:
             return "end", pays[result], pays[[0, 3, 2, 1]][result]
         if is_over:
             group, cards = self.outcomes(dealt)
-            after = [(((*words, card), own, top), copies) for card, copies in cards.items()]
+            after = [(((*words, card), paid, top), copies) for card, copies in cards.items()]
             return "card", group, after
         # A raise is as high as the last one, or all in.
-        legal = range(max(min(2 * top - own, self.stack), top + 1), self.stack + 1)
+        legal = range(max(min(2 * top - paid, self.stack), top + 1), self.stack + 1)
         raises = self.raises.get(" ".join(word for word in words if word not in self.rank), [])
         if self.caps:
             is_open = sum(map(str.isdigit, line)) < self.caps[len(dealt)]
@@ -244,7 +245,9 @@ class Poker:
             raises = legal if len(line) + 1 < self.actions else []
         good = [*raises] == sorted({*raises}) and all(total in legal for total in raises)
         need(good, f"{raises} are not legal raises after {words}")
-        totals = ({"fold": own} if own < top else {}) | {"call": top} | {str(x): x for x in raises}
+        totals = (
+            ({"fold": paid} if paid < top else {}) | {"call": top} | {str(x): x for x in raises}
+        )
         after = {action: ((*words, action), top, total) for action, total in totals.items()}
         return "act", player, " ".join(words), after
 
@@ -298,8 +301,8 @@ RULES = {
     "rhode_island": (Poker, "caps merged", LARGE | RHODE),
     "holdem": (Poker, SPOT, HOLDEM),
     "short_deck": (Poker, SPOT, HOLDEM | {"ranks": "9", "counts": "312 33 5"}),
-    "liars_dice": (LiarsDice, "dice faces bid_faces wild", {}),
-    "goofspiel": (Goofspiel, "cards bids prizes payoff", {}),
+    "liars_dice": (LiarsDiceRules, "dice faces bid_faces wild", {}),
+    "goofspiel": (GoofspielRules, "cards bids prizes payoff", {}),
     "tree": (Tree, "players unit", {}),
 }
 
@@ -322,13 +325,13 @@ def check(text: str) -> dict[str, Fraction]:
 
 def prove(head, claims, body):
     """Return the proven numbers of a certificate, whose lines are lists of texts."""
-    given = {name: values for name, *values in head}
-    [name], totals = given.pop("game"), numbers(given.pop("totals"))
+    parameters = {name: values for name, *values in head}
+    [name], totals = parameters.pop("game"), numbers(parameters.pop("totals"))
     need(name in RULES, f"this program does not know the rules of {name!r}")
     make, names, fixed = RULES[name]
     names = ["game", *names.split(), "totals"]
     need([row[0] for row in head] == names, f"the entries of the game must be {names}")
-    rules = make(**{key: text.split() for key, text in fixed.items()} | given)
+    rules = make(**{key: text.split() for key, text in fixed.items()} | parameters)
     players = len(rules.chances)
     need(len(totals) == players + 1 and min(totals) > 0, "a player has no total, or chance")
     proven, unit = {"exploitability": 0}, Fraction(rules.unit) / rules.deals / prod(totals)

@@ -152,8 +152,8 @@ def _spot_of(game: Any) -> tuple[str, Parameters]:
     deck = CARDS[-36:] if rules.game == "short_deck" else CARDS
     free = [card for card in deck if card not in board + dead]
     ranges = []
-    for player, known in enumerate(weights):
-        listed = dict(zip(map(_cards_of, game.nodes.hands[player]), known, strict=True))
+    for player, names in enumerate(game.nodes.hands):
+        listed = dict(zip(map(_cards_of, names), weights[player], strict=True))
         deals = [listed.get(frozenset(hand), 0) * scale[player] for hand in combinations(free, 2)]
         ranges.append(" ".join(map(str, deals)))
     part, most = Fraction(str(options.get("rake", 0))), Fraction(str(options.get("rake_cap", 1e9)))
@@ -233,28 +233,23 @@ def _proven(
     """
     start: Any = Fraction(1) if exact else TOTAL
     try:
-        rules = None if name == "tree" else _rules_of(name, parameters)
-        is_tree = rules is None or isinstance(rules, checker.Goofspiel)
+        rules: Any = None if name == "tree" else _rules_of(name, parameters)
+        is_tree = rules is None or isinstance(rules, checker.GoofspielRules)
         visit = _tree_lines if is_tree else _hand_lines
         lines = visit(policy, exact, rules, start)
         players = range(policy.game.n_players)
-        factors = [_factor(lines, owner) for owner in range(len(players) + 2)]
+        factors = [
+            1 if owner in players and exact is None else _factor(lines, owner)
+            for owner in range(len(players) + 2)
+        ]
         chance = factors[-2]
-        if isinstance(rules, checker.Goofspiel):
+        if is_tree and rules is not None:
             chance = sum(weight for weight, _ in rules.node()[1:])
         if rules is None:
             parameters = parameters | {"unit": [str(Fraction(1, factors[-1]))]}
         totals = [*(str(start * factors[player]) for player in players), str(chance)]
         head = [["game", name], *([key, *values] for key, values in parameters.items())]
-        body = [
-            [
-                part
-                if isinstance(part, str)
-                else " ".join(str(int(x * factors[owner])) for x in part)
-                for part in parts
-            ]
-            for owner, parts in lines
-        ]
+        body = [[_words(part, factors[owner]) for part in parts] for owner, parts in lines]
         blocks = [*head, ["totals", *totals]], _claims_of(policy, exact), [*body, [""]]
         rest = "\n\n".join("\n".join(map("\t".join, block)) for block in blocks)
         text = f"{checker.FORMAT} {sha256(rest.encode()).hexdigest()}\n{rest}"
@@ -262,6 +257,13 @@ def _proven(
     except checker.CertificateError as error:
         raise ValueError(f"{policy.game.name}: {error}") from error
     return text
+
+
+def _words(part: Any, factor: int) -> str:
+    """Return a part of a line as text, after the numbers were scaled."""
+    if isinstance(part, str):
+        return part
+    return " ".join(str(int(number * factor)) for number in np.asarray(part, dtype=object))
 
 
 def _factor(lines: list[Line], owner: int) -> int:
@@ -320,7 +322,7 @@ def _hand_lines(
 
 def _hand_orders(rules: Any, nodes: Any) -> list[np.ndarray]:
     """Return the library's number of each hand of the checker, int64 (hands,) for each player."""
-    if isinstance(rules, checker.LiarsDice):
+    if isinstance(rules, checker.LiarsDiceRules):
         # The library does not distinguish the orders of a roll.
         rolls = [[tuple(sorted(roll)) for roll in known] for known in rules.rolls]
         return [np.array([sorted({*x}).index(roll) for roll in x]) for x in rolls]
@@ -348,8 +350,8 @@ def _tree_lines(
     utilities = dict(zip(tree.terminal.tolist(), (tree.utility * game.unit).tolist(), strict=True))
     lines: list[Line] = []
     rows: dict[int, list[np.ndarray]] = {}
-    one = np.array([start], dtype=object if exact else np.int64)
-    stack = [(0, rules and rules.root, (*[one] * chance, np.array([Fraction(1)])))]
+    full = np.array([start], dtype=object if exact else np.int64)
+    stack = [(0, rules and rules.root, (*[full] * chance, np.array([Fraction(1)])))]
     while stack:
         node, state, weights = stack.pop()
         below = range(tree.first_child[node], tree.first_child[node + 1])
@@ -424,9 +426,12 @@ def _shares(weights: np.ndarray, table: np.ndarray) -> list[np.ndarray]:
 def _claims_of(policy: Policy, exact: ExactEquilibrium | None) -> list[list[str]]:
     """Return the name, the lower and the upper end of each claim, as texts."""
     numbers: dict[str, Any] = {"exploitability": Fraction(0)}
-    width = Fraction(0)
-    values, best = (exact.values, exact.values) if exact else ((), ())
-    if exact is None:
+    width: Any = Fraction(0)
+    values: Any
+    best: Any
+    if exact is not None:
+        values = best = exact.values
+    else:
         evaluation = evaluate(policy.game, policy)
         numbers["exploitability"] = evaluation.exploitability
         values, best = evaluation.values, evaluation.best_responses

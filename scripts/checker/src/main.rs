@@ -51,15 +51,15 @@ fn shown(number: &BigRational) -> String {
 /// Parameters of a game, by name.
 struct Parameters<'a>(HashMap<&'a str, Vec<&'a str>>);
 
-impl Parameters<'_> {
+impl<'a> Parameters<'a> {
+    fn texts<const N: usize>(&self, name: &str) -> Result<[&'a str; N]> {
+        self.0[name].clone().try_into().ok().with_context(|| format!("{name} has not {N} values"))
+    }
     fn all<N: FromStr>(&self, name: &str) -> Result<Vec<N>> {
         self.0[name].iter().map(|text| whole(text)).collect()
     }
-    fn text(&self, name: &str) -> Result<&str> {
-        self.0[name].iter().copied().exactly_one().ok().with_context(|| format!("{name} has not one value"))
-    }
     fn one<N: FromStr>(&self, name: &str) -> Result<N> {
-        whole(self.text(name)?)
+        whole(self.texts::<1>(name)?[0])
     }
 }
 
@@ -68,6 +68,12 @@ impl Parameters<'_> {
 struct State {
     words: Vec<String>,
     paid: [i64; 2],
+}
+
+impl State {
+    fn then(&self, word: impl ToString, paid: [i64; 2]) -> State {
+        State { words: [&self.words[..], &[word.to_string()]].concat(), paid }
+    }
 }
 
 enum Node {
@@ -82,16 +88,16 @@ enum Node {
 }
 
 type Lines<'a> = std::str::Split<'a, char>;
-type Rules = Box<dyn FnMut(&State, &mut Lines) -> Result<Node>>;
+type Rules<'a> = Box<dyn FnMut(&State, &mut Lines) -> Result<Node> + 'a>;
 type Weights = Vec<Rc<Vec<BigInt>>>;
 
-struct Game {
-    rules: Rules,
+struct Game<'a> {
+    rules: Rules<'a>,
     start: State,
     /// Weight of each hand of each player in the deal.
     hands: Vec<Vec<BigInt>>,
     /// Permutations of the hands of both players.
-    permutations: Vec<[Vec<usize>; 2]>,
+    permutations: Vec<Vec<Vec<usize>>>,
     /// True if several nodes can have one label.
     shared: bool,
     /// Worth of a payoff, divided by the sum of all chances.
@@ -116,7 +122,7 @@ fn add(sums: &mut Sums, more: Sums) {
 }
 
 struct Proof<'a> {
-    game: Game,
+    game: Game<'a>,
     lines: Lines<'a>,
     /// The first infosets are before all actions of a player.
     infosets: Vec<Infoset>,
@@ -226,10 +232,9 @@ impl Proof<'_> {
 }
 
 /// Return the rules of liar's dice.
-fn liars_dice(parameters: &Parameters) -> Result<Game> {
-    let [faces, bid_faces, wild] = ["faces", "bid_faces", "wild"].map(|name| parameters.one::<usize>(name));
-    let (faces, bid_faces, wild): (_, _, usize) = (faces?, bid_faces?, wild?);
-    let dice: [usize; 2] = parameters.all("dice")?.try_into().ok().context("two numbers of dice")?;
+fn liars_dice<'a>(given: Parameters) -> Result<Game<'a>> {
+    let (faces, bid_faces, wild): (_, _, usize) = (given.one("faces")?, given.one("bid_faces")?, given.one("wild")?);
+    let dice: [usize; 2] = given.all("dice")?.try_into().ok().context("two numbers of dice")?;
     let rolls = dice.map(|dice| (0..dice).map(|_| 1..=faces).multi_cartesian_product().collect_vec());
     let bids = (1..=dice[0] + dice[1]).cartesian_product(1..=bid_faces).collect_vec();
     let hands = rolls.iter().map(|rolls| vec![BigInt::one(); rolls.len()]).collect_vec();
@@ -249,22 +254,17 @@ fn liars_dice(parameters: &Parameters) -> Result<Game> {
         }
         let first = state.words.last().and_then(place).map_or(0, |bid| bid + 1);
         let liar = (!state.words.is_empty()).then(|| "liar".to_string());
-        Ok(act(player, state, bids[first..].iter().map(name).chain(liar)))
+        let words = bids[first..].iter().map(name).chain(liar);
+        let actions = words.map(|word| (word.clone(), state.then(word, [0, 0]))).collect();
+        Ok(Node::Act(player, state.words.join(" "), actions))
     };
     Ok(Game { rules: Box::new(rules), start: State::default(), hands, permutations: vec![], shared: false, unit })
 }
 
-/// Return a decision whose label has all words, and whose actions are words.
-fn act(player: usize, state: &State, words: impl Iterator<Item = String>) -> Node {
-    let after = |word: String| (word.clone(), State { words: [&state.words[..], &[word]].concat(), ..*state });
-    Node::Act(player, state.words.join(" "), words.map(after).collect())
-}
-
 /// Return the rules of goofspiel.  Words of a state are a prize, both bids, a prize and so on.
-fn goofspiel(parameters: &Parameters) -> Result<Game> {
-    let cards: usize = parameters.one("cards")?;
-    let [bids, prizes, payoff] = ["bids", "prizes", "payoff"].map(|name| parameters.text(name).map(String::from));
-    let (bids, prizes, payoff) = (bids?, prizes?, payoff?);
+fn goofspiel<'a>(given: Parameters<'a>) -> Result<Game<'a>> {
+    let ([bids], [prizes], [payoff]) = (given.texts("bids")?, given.texts("prizes")?, given.texts("payoff")?);
+    let cards: usize = given.one("cards")?;
     let rules = move |state: &State, _: &mut Lines| {
         let past = state.words.iter().map(|word| whole(word)).collect::<Result<Vec<usize>>>()?;
         let of = |column: usize| past.iter().copied().skip(column).step_by(3);
@@ -277,48 +277,42 @@ fn goofspiel(parameters: &Parameters) -> Result<Game> {
                 won.map(|round| round[0] as i64).sum::<i64>()
             };
             let (one, two) = (points(1), points(2));
-            let doubled = match payoff.as_str() {
+            let doubled = match payoff {
                 "win_loss" => [2 * (one - two).signum(), 2 * (two - one).signum()],
                 "point_difference" => [one - two, two - one],
                 "total_points" => [2 * one, 2 * two],
-                payoff => bail!("payoff {payoff:?}"),
+                _ => bail!("payoff {payoff:?}"),
             };
             return Ok(Node::End(Rc::new(vec![0]), vec![doubled.map(BigInt::from).to_vec()]));
         }
         if turn == 0 {
-            let next = match prizes.as_str() {
+            let next = match prizes {
                 "ascending" => &prize[..1],
                 "descending" => &prize[prize.len() - 1..],
                 "random" => &prize[..],
-                order => bail!("prizes {order:?}"),
+                _ => bail!("prizes {prizes:?}"),
             };
             let weight: BigInt = (1..next.len()).map(BigInt::from).product();
-            let outcome = |card: &usize| {
-                (weight.clone(), State { words: [&state.words[..], &[card.to_string()]].concat(), ..*state })
-            };
+            let outcome = |card: &usize| (weight.clone(), state.then(card, [0, 0]));
             return Ok(Node::Chance(next.iter().map(outcome).collect()));
         }
-        let seen = of(turn).zip(of(3 - turn)).map(|(own, rival)| match (bids.as_str(), own.cmp(&rival)) {
+        let seen = of(turn).zip(of(3 - turn)).map(|(own, rival)| match (bids, own.cmp(&rival)) {
             ("seen", _) => Ok(rival.to_string()),
             ("hidden", order) => Ok(["-", "=", "+"][(order as i8 + 1) as usize].to_string()),
-            (bids, _) => bail!("bids {bids:?}"),
+            _ => bail!("bids {bids:?}"),
         });
         let label = [format!("P{}", turn - 1)].into_iter().chain(of(0).chain(of(turn)).map(|card| card.to_string()));
         let label = label.map(Ok).chain(seen).collect::<Result<Vec<_>>>()?.join(" ");
-        let Node::Act(player, _, actions) =
-            act(turn - 1, state, [first, second][turn - 1].iter().map(usize::to_string))
-        else {
-            unreachable!()
-        };
-        Ok(Node::Act(player, label, actions))
+        let action = |card: &usize| (card.to_string(), state.then(card, [0, 0]));
+        Ok(Node::Act(turn - 1, label, [first, second][turn - 1].iter().map(action).collect()))
     };
     let (hands, unit) = (vec![vec![BigInt::one()]; 2], BigRational::new(1.into(), 2.into()));
     Ok(Game { rules: Box::new(rules), start: State::default(), hands, permutations: vec![], shared: true, unit })
 }
 
 /// Return the rules of a tree, whose nodes are lines of the file.
-fn tree(parameters: &Parameters) -> Result<Game> {
-    let (players, unit) = (parameters.one("players")?, number(parameters.text("unit")?)?);
+fn tree<'a>(given: Parameters) -> Result<Game<'a>> {
+    let (players, unit) = (given.one("players")?, number(given.texts::<1>("unit")?[0])?);
     let rules = move |_: &State, lines: &mut Lines| {
         Ok(match lines.next().unwrap_or_default().split('\t').collect_vec()[..] {
             ["infoset", player, label, ref actions @ ..] => {
@@ -345,7 +339,8 @@ fn tree(parameters: &Parameters) -> Result<Game> {
     Ok(Game { rules: Box::new(rules), start: State::default(), hands, permutations: vec![], shared: true, unit })
 }
 
-struct Poker {
+struct Poker<'a> {
+    given: Parameters<'a>,
     /// Names of the cards, by rank, and number of suits.
     names: Vec<String>,
     suits: usize,
@@ -353,116 +348,80 @@ struct Poker {
     hands: Vec<Vec<u64>>,
     board: u64,
     dead: u64,
-    /// Number of cards on the board at the end, and counts of a straight, a flush and both.
+    /// Number of cards on the board at the end.
     cards: u32,
-    counts: Vec<Vec<usize>>,
-    /// Chips of raises and their largest number, by round; the largest number of actions; and raises by line.
-    limits: Vec<(i64, usize)>,
-    actions: usize,
-    raises: HashMap<String, Vec<i64>>,
-    stack: i64,
-    pot: i64,
-    /// Units of a chip, of the rake of a chip, and of the largest rake.
-    rates: Vec<i64>,
+    raises: HashMap<&'a str, Vec<i64>>,
     /// Permutations of the cards.
     images: Vec<Vec<usize>>,
     pairs: HashMap<u64, Rc<Vec<u8>>>,
 }
 
 /// Return the rules of a game of cards.
-fn poker(given: &Parameters) -> Result<Game> {
+fn poker<'a>(given: Parameters<'a>) -> Result<Game<'a>> {
     let (ranks, suits, size): (usize, usize, usize) = (given.one("ranks")?, given.one("suits")?, given.one("size")?);
-    let (cards, actions, rates): (u32, usize, _) = (given.one("cards")?, given.one("actions")?, given.all("rates")?);
-    let digits = |text: &&str| text.bytes().map(|digit| (digit - b'0') as usize).collect();
-    let counts: Vec<_> = given.0["counts"].iter().map(digits).collect();
-    let letters = if counts.is_empty() { "shdc" } else { "cdhs" }.get(..suits).context("too many suits")?;
-    let rank = |rank: usize| match counts.len() {
-        0 => rank.to_string(),
-        _ => "23456789TJQKA"[13 - ranks + rank..][..1].to_string(),
-    };
-    let names =
-        (0..ranks).cartesian_product(letters.chars()).map(|(k, suit)| format!("{}{suit}", rank(k))).collect_vec();
+    let (cards, small): (u32, _) = (given.one("cards")?, given.0["counts"].is_empty());
+    let letters = if small { "shdc" } else { "cdhs" }.get(..suits).context("too many suits")?;
+    let rank =
+        |rank: usize| if small { rank.to_string() } else { "23456789TJQKA"[13 - ranks + rank..][..1].to_string() };
+    let names = (0..ranks).cartesian_product(letters.chars());
+    let names = names.map(|(place, suit)| format!("{}{suit}", rank(place))).collect_vec();
     ensure!((2..=64).contains(&names.len()), "a deck of {} cards", names.len());
-    let mut known = 0u64;
-    let mut mask = |cards: &[&str]| {
-        for card in cards {
-            let place = names.iter().position(|name| name == card).filter(|place| known >> place & 1 == 0);
-            known |= 1 << place.with_context(|| format!("{card:?} is unknown or comes twice"))?;
-        }
-        anyhow::Ok(known)
-    };
-    let board: u64 = mask(&given.0["board"])?;
-    let dead = mask(&given.0["dead"])? ^ board;
+    let mask = |cards: &[usize]| cards.iter().map(|card| 1 << card).sum::<u64>();
+    let place = |card: &&str| names.iter().position(|name| name == card);
+    let known = given.0["board"].iter().chain(&given.0["dead"]).map(place);
+    let known = known.collect::<Option<Vec<_>>>().filter(|cards| cards.iter().all_unique());
+    let known = known.context("a card of the board or a dead card is unknown or comes twice")?;
+    let (board, dead) = known.split_at(given.0["board"].len());
+    let (board, dead) = (mask(board), mask(dead));
     let left = cards.checked_sub(board.count_ones()).filter(|left| *left < 3).context("a board of other cards")?;
     let free = (0..names.len()).filter(|card| (board | dead) >> card & 1 == 0);
-    let deals = free.combinations(size).map(|hand| hand.iter().map(|card| 1 << card).sum::<u64>()).collect_vec();
+    let deals = free.combinations(size).map(|hand| mask(&hand)).collect_vec();
     let (mut hands, mut weights): (Vec<Vec<u64>>, Vec<Vec<BigInt>>) = Default::default();
-    for text in &given.0["hands"] {
-        let all = text.split(' ').filter(|_| *text != "all").map(whole).collect::<Result<Vec<BigInt>>>()?;
-        let all = if *text == "all" { vec![BigInt::one(); deals.len()] } else { all };
+    for text in given.texts::<2>("hands")? {
+        let all = if text == "all" { deals.iter().map(|_| "1").join(" ") } else { text.to_string() };
+        let all = all.split(' ').map(whole).collect::<Result<Vec<BigInt>>>()?;
         ensure!(all.len() == deals.len(), "{} weights for {} hands", all.len(), deals.len());
         let (known, range) = deals.iter().copied().zip(all).filter(|hand| hand.1.is_positive()).unzip();
         (hands.push(known), weights.push(range));
     }
-    ensure!(weights.len() == 2 && weights.iter().all(|range| !range.is_empty()), "a player has no hands");
-    let (bets, caps): (Vec<i64>, Vec<usize>) = (given.all("bets")?, given.all("caps")?);
-    let rounds = if size == 1 && actions == 0 { left as usize + 1 } else { 0 };
-    ensure!([bets.len(), caps.len()] == [rounds; 2], "bets {bets:?} and caps {caps:?}");
-    let line = |text: &&str| {
+    let rounds = if size == 1 && given.one::<usize>("actions")? == 0 { left as usize + 1 } else { 0 };
+    ensure!([given.0["bets"].len(), given.0["caps"].len()] == [rounds; 2], "a round has not one bet");
+    let line = |text: &&'a str| {
         let (line, totals) = text.split_once(':').context("raises without a line")?;
-        Ok((line.to_string(), totals.split(' ').map(whole).collect::<Result<_>>()?))
+        Ok((line, totals.split(' ').map(whole).collect::<Result<_>>()?))
     };
     let raises = given.0["raises"].iter().map(line).collect::<Result<HashMap<_, _>>>()?;
     ensure!(raises.len() == given.0["raises"].len(), "a line comes twice");
     let (mut images, mut permutations) = (vec![], vec![]);
-    let merged =
-        ["no", "yes"].iter().position(|word| given.text("merged").ok() == Some(word)).context("merged or not?")?;
+    let merged = ["no", "yes"].iter().position(|word| given.0["merged"] == [*word]).context("merged or not?")?;
     for order in (0..suits).permutations(suits).take(1 + 23 * merged) {
         let image = (0..names.len()).map(|card| card / suits * suits + order[card % suits]).collect_vec();
-        let moved =
-            |cards: u64| (0..64).filter(|card| cards >> card & 1 == 1).map(|card| 1 << image[card]).sum::<u64>();
-        let of_player = |player: usize| {
-            let places: HashMap<u64, usize> =
-                hands[player].iter().enumerate().map(|(place, hand)| (*hand, place)).collect();
-            let found = hands[player].iter().zip(&weights[player]).map(|(hand, weight)| {
-                places.get(&moved(*hand)).copied().filter(|&place| weights[player][place] == *weight)
-            });
-            found.collect::<Option<Vec<usize>>>()
+        let moved = |cards: u64| {
+            mask(&(0..names.len()).filter(|card| cards >> card & 1 == 1).map(|card| image[card]).collect_vec())
         };
-        let same = [board, dead].map(moved) == [board, dead];
-        if let (true, Some(first), Some(second)) = (same, of_player(0), of_player(1)) {
-            permutations.push([first, second]);
+        let of_player = |(hands, weights): (&Vec<u64>, &Vec<BigInt>)| {
+            let place = |(hand, weight): (&u64, _)| {
+                hands.iter().zip(weights).position(|other| other == (&moved(*hand), weight))
+            };
+            hands.iter().zip(weights).map(place).collect::<Option<Vec<_>>>()
+        };
+        let both = hands.iter().zip(&weights).map(of_player).collect::<Option<Vec<_>>>();
+        if let (true, Some(both)) = ([board, dead].map(moved) == [board, dead], both) {
+            permutations.push(both);
             images.push(image);
         }
     }
-    let paid = [given.one("ante")?; 2];
-    let mut game = Poker {
-        names,
-        suits,
-        hands,
-        board,
-        dead,
-        cards,
-        counts,
-        limits: bets.into_iter().zip(caps).collect(),
-        actions,
-        raises,
-        stack: given.one("stack")?,
-        pot: given.one("pot")?,
-        rates,
-        images,
-        pairs: HashMap::new(),
-    };
+    let (paid, unit) = ([given.one("ante")?; 2], number(given.texts::<1>("unit")?[0])?);
+    let mut game = Poker { given, names, suits, hands, board, dead, cards, raises, images, pairs: HashMap::new() };
     let pairs = game.pairs(board);
     let possible = weights[0].iter().cartesian_product(&weights[1]).zip(&*pairs).filter(|pair| *pair.1 > 0);
     let chances = possible.map(|((first, second), _)| first * second).sum::<BigInt>() * game.ways(board);
-    ensure!(chances.is_positive() && game.rates.len() == 3, "no hands are possible, or rates are missing");
-    let unit = number(given.text("unit")?)? / chances;
-    let rules = Box::new(move |state: &State, _: &mut Lines| game.node(state));
+    ensure!(chances.is_positive(), "no pair of hands is possible");
+    let (rules, unit) = (Box::new(move |state: &State, _: &mut Lines| game.node(state)), unit / chances);
     Ok(Game { rules, start: State { words: vec![], paid }, hands: weights, permutations, shared: false, unit })
 }
 
-impl Poker {
+impl Poker<'_> {
     /// Return the number of ways to deal the other cards of the board.
     fn ways(&self, board: u64) -> BigInt {
         let unseen = self.names.len() as u32 - (board | self.dead).count_ones() - 2 * self.hands[0][0].count_ones();
@@ -496,7 +455,7 @@ impl Poker {
             cards.iter().counts_by(|card| card / self.suits + 1).into_iter().map(|(rank, count)| (count, rank));
         let (mut counts, mut ranks): (Vec<_>, Vec<_>) = counted.sorted().rev().unzip();
         let size = cards.len();
-        if !self.counts.is_empty() && ranks.len() == size {
+        if !self.given.0["counts"].is_empty() && ranks.len() == size {
             if ranks[0] == self.names.len() / self.suits && ranks[1] == size - 1 {
                 // The ace is below the lowest rank.
                 ranks.rotate_left(1);
@@ -505,7 +464,8 @@ impl Poker {
             let straight = ranks[0] - ranks[size - 1] == size - 1;
             let flush = cards.iter().map(|card| card % self.suits).all_equal();
             if straight || flush {
-                counts = self.counts[straight as usize + 2 * flush as usize - 1].clone();
+                let text = self.given.0["counts"][straight as usize + 2 * flush as usize - 1];
+                counts = text.bytes().map(|digit| (digit - b'0') as usize).collect();
             }
         }
         (counts, ranks)
@@ -517,10 +477,12 @@ impl Poker {
         let (line, dealt) = (&state.words[round..], state.words.iter().filter_map(place).collect_vec());
         let board = dealt.iter().fold(self.board, |board, card| board | 1 << card);
         let ([own, other], player, last) = (state.paid, line.len() % 2, line.last().map_or("", |word| word));
-        let over = last == "call" && line.len() > 1 || line.is_empty() && other == self.stack;
+        let stack = self.given.one("stack")?;
+        let over = last == "call" && line.len() > 1 || line.is_empty() && other == stack;
         if last == "fold" || over && board.count_ones() == self.cards {
-            let (pot, ways) = (self.pot + 2 * own.min(other), self.ways(board));
-            let (worth, rake) = (pot * self.rates[0], self.rates[2].min(pot * self.rates[1]));
+            let (pot, ways) = (self.given.one::<i64>("pot")? + 2 * own.min(other), self.ways(board));
+            let [chip, part, most] = self.given.all::<i64>("rates")?[..] else { bail!("rates are missing") };
+            let (worth, rake) = (pot * chip, most.min(pot * part));
             let pays = |units: [i64; 2]| units.map(|units| ways.clone() * units).to_vec();
             let (win, lose) = (pays([worth - 2 * rake, -worth]), pays([-worth, worth - 2 * rake]));
             let mut payoffs = vec![pays([0, 0]), lose.clone(), pays([-rake, -rake]), win.clone()];
@@ -530,34 +492,29 @@ impl Poker {
             return Ok(Node::End(self.pairs(board), payoffs));
         }
         if over {
-            let group = (0..self.images.len())
-                .filter(|&k| dealt.iter().all(|&card| self.images[k][card] == card))
-                .collect_vec();
+            let fixed = |&image: &usize| dealt.iter().all(|&card| self.images[image][card] == card);
+            let group = (0..self.images.len()).filter(fixed).collect_vec();
             let mut cards = vec![];
             for card in (0..self.names.len()).filter(|card| (board | self.dead) >> card & 1 == 0) {
-                if group.iter().all(|&k| self.images[k][card] >= card) {
-                    let Node::Act(_, _, mut after) = act(0, state, [self.names[card].clone()].into_iter()) else {
-                        unreachable!()
-                    };
-                    cards.push((
-                        after.remove(0).1,
-                        group.iter().copied().unique_by(|&k| self.images[k][card]).collect(),
-                    ));
+                if group.iter().all(|&image| self.images[image][card] >= card) {
+                    let copies = group.iter().copied().unique_by(|&image| self.images[image][card]).collect();
+                    cards.push((state.then(&self.names[card], state.paid), copies));
                 }
             }
             return Ok(Node::Card(group, cards));
         }
         let past = state.words.iter().filter(|word| place(word).is_none()).join(" ");
         // A raise is as high as the last one, or all in.
-        let least = (2 * other - own).min(self.stack).max(other + 1);
-        let raises = match self.limits.get(dealt.len()) {
-            Some((chips, most)) => {
-                vec![other + chips; (line.iter().filter(|word| whole::<i64>(word).is_ok()).count() < *most) as usize]
-            }
-            None if self.actions > 0 => (least..=self.stack).filter(|_| line.len() + 1 < self.actions).collect(),
-            None => self.raises.get(&past).cloned().unwrap_or_default(),
+        let least = (2 * other - own).min(stack).max(other + 1);
+        let (bets, caps) = (self.given.all::<i64>("bets")?, self.given.all("caps")?);
+        let raised = line.iter().filter(|word| whole::<i64>(word).is_ok()).count();
+        let actions: usize = self.given.one("actions")?;
+        let raises: Vec<i64> = match (bets.get(dealt.len()), self.raises.get(&*past)) {
+            (Some(chips), _) => vec![other + chips; (raised < caps[dealt.len()]) as usize],
+            (None, Some(totals)) => totals.clone(),
+            (None, None) => (least..=stack).filter(|_| line.len() + 1 < actions).collect(),
         };
-        let legal = raises.iter().all(|total| (least..=self.stack).contains(total));
+        let legal = raises.iter().all(|total| (least..=stack).contains(total));
         ensure!(
             legal && raises.iter().tuple_windows().all(|(low, high)| low < high),
             "raises after {past:?}: {raises:?}"
@@ -565,9 +522,7 @@ impl Poker {
         let fold = (own < other).then(|| ("fold".to_string(), own));
         let totals = fold.into_iter().chain([("call".to_string(), other)]);
         let totals = totals.chain(raises.iter().map(|total| (total.to_string(), *total)));
-        let after = |(word, total): (String, i64)| {
-            (word.clone(), State { words: [&state.words[..], &[word]].concat(), paid: [other, total] })
-        };
+        let after = |(word, total): (String, i64)| (word.clone(), state.then(word, [other, total]));
         Ok(Node::Act(player, state.words.join(" "), totals.map(after).collect()))
     }
 }
@@ -591,13 +546,14 @@ fn check(file: &str) -> Result<String> {
     let fixed = fixed.map(|(name, values)| (name, values.split(',').filter(|value| !value.is_empty()).collect_vec()));
     let given = rows.iter().map(|row| (row[0], row[1..].to_vec()));
     let parameters = Parameters(fixed.chain(given).collect());
+    let totals: Vec<BigInt> = parameters.all("totals")?;
     let game = match *name {
-        "liars_dice" => liars_dice(&parameters),
-        "goofspiel" => goofspiel(&parameters),
-        "tree" => tree(&parameters),
-        _ => poker(&parameters),
+        "liars_dice" => liars_dice(parameters),
+        "goofspiel" => goofspiel(parameters),
+        "tree" => tree(parameters),
+        _ => poker(parameters),
     }?;
-    let (totals, players): (Vec<BigInt>, _) = (parameters.all("totals")?, game.hands.len());
+    let players = game.hands.len();
     ensure!(totals.len() == players + 1 && totals.iter().all(BigInt::is_positive), "the totals are wrong");
     let weights = game.hands.iter().zip(&totals).map(|(hands, total)| hands.iter().map(|hand| hand * total).collect());
     let reach = weights.chain([vec![totals[players].clone()]]).map(Rc::new).collect();
