@@ -10,7 +10,6 @@ the checkers take equally long for all strategies.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -53,7 +52,7 @@ class ProvenFile(NamedTuple):
 
     game: str
     """Name and parameters of the game."""
-    content: dict[str, Any]
+    digest: str
     proven: dict[str, Fraction]
 
 
@@ -67,11 +66,10 @@ def read(path: Path) -> ProvenFile:
         raise checker.CertificateError(f"{path} has {MOST_BYTES:,} bytes or more")
     text = path.read_text("utf-8")
     proven = checker.check(text)
-    content = json.loads(text)
-    name, parameters = content["game"]["name"], content["game"]["parameters"]
-    settings = [f"{key}={parameters[key]!r}" for key in sorted(parameters)]
-    game = f"{name}({', '.join(settings)})" if settings else name
-    return ProvenFile(game, content, proven)
+    title, head = text.partition("\n\n")[0].split("\n", 1)
+    (_, name), *parameters, _ = (line.split("\t") for line in head.split("\n"))
+    settings = [f"{key}={' '.join(values)}" for key, *values in parameters]
+    return ProvenFile(f"{name}({', '.join(settings)})", title.split(" ")[-1], proven)
 
 
 def add(path: Path) -> None:
@@ -99,11 +97,11 @@ def table() -> str:
         "| --- | --- | --- | ---: | --- | --- |",
     ]
     for path in sorted(FOLDER.glob("*.cert")):
-        game, content, proven = read(path)
-        digest, size = content["digest"][:16], path.stat().st_size
+        game, digest, proven = read(path)
+        size = path.stat().st_size
         value, bound = (shown(proven[key]) for key in ("value 0", "exploitability"))
         link = f"[{path.name}](../records/{path.name})"
-        lines.append(f"| `{game}` | {value} | {bound} | {size:,} | {link} | `{digest}` |")
+        lines.append(f"| `{game}` | {value} | {bound} | {size:,} | {link} | `{digest[:16]}` |")
     return "\n".join(lines)
 
 
@@ -119,7 +117,7 @@ def seconds() -> str:
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     source = DOCS.parent / "scripts" / "checker"
-    build = ["cargo", "build", "--release", "--locked", "--target-dir"]
+    build = ["cargo", "build", "--release", "--target-dir"]
     with TemporaryDirectory() as folder:
         program, path = Path(folder) / "release" / "checker", Path(folder) / "file.cert"
         subprocess.run([*build, folder], cwd=source, check=True)

@@ -14,7 +14,7 @@ the working tree, applies one patch at a time, and runs that test, which must fa
 The fields of an entry:
 
     name, why   the error, and the mistake that leads there
-    file        the changed file, below tensorcfr/
+    file        the changed file, below tensorcfr/; tests of the full tier catch errors in Rust
     old, new    text that occurs in the file exactly once, and its replacement
     caught_by   the test, below tests/, with its parameters or without
     as_python   true where the test runs with kernels as Python; else they are compiled
@@ -74,6 +74,11 @@ class WrongProgram:
         """True if compiled code of other files may contain it."""
         return self.file.startswith(("kernels/", "payoff/"))
 
+    @property
+    def tier(self) -> str:
+        """Tier of the test that catches it."""
+        return "full" if self.file.endswith(".rs") else "fast"
+
     def applied_to(self, text: str) -> str:
         """Return the text with the patch.
 
@@ -86,6 +91,8 @@ class WrongProgram:
                 f"{found} times, not once; write the patch anew in {PROGRAMS.relative_to(ROOT)}"
             )
         patched = text.replace(self.old, self.new)
+        if not self.file.endswith(".py"):
+            return patched
         try:
             compile(patched, self.file, "exec")
         except SyntaxError as error:
@@ -172,9 +179,15 @@ class Bench:
         self._passing: dict[tuple[str, bool], bool] = {}
 
     def run(
-        self, tests: Sequence[str], *options: str, as_python: bool, cache: Path | None = None
+        self,
+        tests: Sequence[str],
+        *options: str,
+        as_python: bool,
+        cache: Path | None = None,
+        tier: str = "fast",
     ) -> str:
-        """Run tests of the fast tier until one fails; returns that test, or "" if all pass."""
+        """Run tests of a tier until one fails; returns that test, "skipped" if another program is
+        missing, or "" if all pass."""
         environment = {**os.environ, "CI": "true", "PYTHONPATH": str(self.tree)}
         if cache:
             environment["NUMBA_CACHE_DIR"] = str(cache)
@@ -182,7 +195,7 @@ class Bench:
             environment["NUMBA_DISABLE_JIT"] = "1"
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--no-header", "--tb=no"]
         command += ["-p", "no:cacheprovider", "--hypothesis-profile=verdict"]
-        command += ["-m", "fast and as_python" if as_python else "fast"]
+        command += ["-m", f"{tier} and as_python" if as_python else tier]
         process = subprocess.Popen(
             [*command, *options, *(f"tests/{test}" for test in tests)],
             cwd=self.tree,
@@ -195,8 +208,8 @@ class Bench:
         output, _ = process.communicate()
         if process.returncode == -signal.SIGXCPU:
             return f"no end within {SECONDS} s"
-        if process.returncode in (0, 5):  # All pass, or none is of the fast tier.
-            return ""
+        if process.returncode in (0, 5):  # All pass, or none is of the tier.
+            return "skipped" if re.search(r"^\d+ skipped", output, re.MULTILINE) else ""
         failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
         if failed:
             return failed[1].removeprefix("tests/")
@@ -204,10 +217,11 @@ class Bench:
             return f"the tests crashed with signal {-process.returncode}"
         raise RuntimeError(f"pytest ended with {process.returncode}:\n{output[-2000:]}")
 
-    def passes(self, test: str, *, as_python: bool) -> bool:
+    def passes(self, test: str, *, as_python: bool, tier: str) -> bool:
         """Return whether a test passes without a patch; one that always fails catches nothing."""
         if (test, as_python) not in self._passing:
-            self._passing[test, as_python] = not self.run([test], as_python=as_python)
+            failed = self.run([test], as_python=as_python, tier=tier)
+            self._passing[test, as_python] = not failed
         return self._passing[test, as_python]
 
     def try_out(self, program: WrongProgram, *, find: bool) -> Outcome:
@@ -224,10 +238,12 @@ class Bench:
                 if find:
                     as_python, by = self._first_failure(program, cache)
                 elif program.caught_by:
-                    by = self.run([program.caught_by], as_python=as_python, cache=cache)
+                    by = self.run(
+                        [program.caught_by], as_python=as_python, cache=cache, tier=program.tier
+                    )
             finally:
                 path.write_text(original, "utf-8")
-        if ".py" in by and not self.passes(by, as_python=as_python):
+        if ".py" in by and not self.passes(by, as_python=as_python, tier=program.tier):
             by = ""
         seconds = round(time.perf_counter() - began, 1)
         return Outcome(program.name, program.file, by, as_python, seconds)

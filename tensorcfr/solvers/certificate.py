@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from hashlib import sha256
+from itertools import chain, combinations
 from math import lcm
 from typing import Any
 
@@ -15,7 +17,7 @@ from ..compilers import compile_game
 from ..evaluation import evaluate
 from ..evaluation.exact import ExactEquilibrium
 from ..formats import checker
-from ..formats.efg import exact
+from ..formats.efg import exact as exact_odds
 from ..formats.gambit_text import decimal
 from ..games import GAMES
 from ..games.holdem import CARDS, Holdem, read_cards
@@ -23,7 +25,6 @@ from ..games.limit_poker import RhodeIsland
 from ..games.poker.betting import ALL_IN, CALL, CHECK, FOLD
 from ..games.short_deck import ShortDeck
 from ..model.arrays import CHANCE, TERMINAL
-from ..model.flat_game import FlatGame
 from ..model.game_arguments import COMPILED, require_flat
 from ..model.policy import Policy
 
@@ -34,8 +35,36 @@ TOTAL = 10**15
 
 Weights = tuple[np.ndarray, ...]
 """Weights of the hands of each player: int64, or fractions if the strategies are exact."""
-Rows = dict[str, tuple[int, dict[str, np.ndarray]]]
-"""Player, and weights of the hands by action, by label."""
+Parameters = dict[str, list[str]]
+"""Values of the parameters of rules, by name."""
+Line = tuple[int, list[Any]]
+"""Owner of the numbers in a line, and its parts: texts, and arrays of numbers.
+
+Owners are the players, chance and, for payoffs, the one after chance.  The certificate has whole
+numbers: the numbers of each owner are scaled by one factor.
+"""
+KNOWN: dict[str, Callable[..., dict[str, list[Any]]]] = {
+    "kuhn": lambda cards: {"ranks": [cards]},
+    "leduc": lambda ranks, suits, bets, raise_cap: {
+        **{"ranks": [ranks], "suits": [suits], "bets": [*bets], "caps": [raise_cap] * 2}
+    },
+    "nl_leduc": lambda ranks, suits, stack, ante, cap: {
+        **{"ranks": [ranks], "suits": [suits], "ante": [ante], "stack": [stack], "actions": [cap]}
+    },
+    "liars_dice": lambda dice, faces, wild=True, bid_wild=True: {
+        "dice": [dice] * 2 if isinstance(dice, int) else [*dice] * (2 // len(dice)),
+        "faces": [faces],
+        "bid_faces": [faces - (not bid_wild)],
+        "wild": [faces * wild],
+    },
+    "goofspiel": lambda cards, imperfect_information, prizes, payoff: {
+        "cards": [cards],
+        "bids": ["hidden" if imperfect_information else "seen"],
+        "prizes": [prizes],
+        "payoff": [payoff],
+    },
+}
+"""Parameters of a certificate from those of a built-in game."""
 
 
 def certificate_of(policy: Policy, exact: ExactEquilibrium | None = None) -> str:
@@ -63,10 +92,10 @@ def certificate_of(policy: Policy, exact: ExactEquilibrium | None = None) -> str
             if compile_game(game.name).digest == game.digest:
                 raise
     flat = require_flat(game, "a certificate of rules that the checker lacks")
-    return _proven(policy, exact, "tree", {"players": flat.n_players, "tree": _tree_of(flat)})
+    return _proven(policy, exact, "tree", {"players": [str(flat.n_players)]})
 
 
-def _known_rules(spec: str) -> tuple[str, dict[str, Any]] | None:
+def _known_rules(spec: str) -> tuple[str, Parameters] | None:
     """Return the name and the parameters of a game; None if the checker lacks its rules."""
     try:
         name, options = parse_spec(spec)
@@ -75,29 +104,34 @@ def _known_rules(spec: str) -> tuple[str, dict[str, Any]] | None:
             return None
         # Two players have three cards or ranks by default.
         known = {key: 3 if value is None else value for key, value in known.items()}
-        if name in ("liars_dice", "bluff"):
-            dice = known["dice"]
-            known["dice"] = [dice] * 2 if isinstance(dice, int) else list(dice) * (2 // len(dice))
-            name, known = "liars_dice", {"wild": True, "bid_wild": name != "bluff"} | known
-        name = {"one_card_poker": "kuhn"}.get(name, name)
-        rules: Any = checker.RULES[name]
-        rules(**known)
+        if name == "bluff":
+            known["bid_wild"] = False
+        name = {"one_card_poker": "kuhn", "bluff": "liars_dice"}.get(name, name)
+        parameters = {key: [*map(str, values)] for key, values in KNOWN[name](**known).items()}
+        _rules_of(name, parameters)
     except (ValueError, LookupError, TypeError, AttributeError, checker.CertificateError):
         return None
-    return name, json.loads(json.dumps(known))
+    return name, parameters
 
 
-def _spot_of(game: Any) -> tuple[str, dict[str, Any]]:
+def _rules_of(name: str, parameters: Parameters) -> Any:
+    """Return the checker's rules of a game."""
+    rules: Any
+    rules, _, fixed = checker.RULES[name]
+    return rules(**{key: text.split() for key, text in fixed.items()} | parameters)
+
+
+def _spot_of(game: Any) -> tuple[str, Parameters]:
     """Return the name and the parameters of a card game in a certificate.
 
     Raises:
         ValueError: The checker does not cover the game, or an option of it.
     """
     rules: Any = game.nodes.rules
-    symmetry = bool(game.recipe.symmetry)
+    merged = ["yes" if game.recipe.symmetry else "no"]
     if type(rules) is RhodeIsland:
         betting: Any = rules.betting
-        return "rhode_island", {"raises": list(betting.max_raises), "symmetry": symmetry}
+        return "rhode_island", {"caps": [*map(str, betting.max_raises)], "merged": merged}
     if type(rules) not in (Holdem, ShortDeck):
         known = ", ".join(checker.RULES)
         raise ValueError(
@@ -111,26 +145,39 @@ def _spot_of(game: Any) -> tuple[str, dict[str, Any]]:
     weights = [[Fraction(repr(w)) for w in known.tolist()] for known in rules.weights]
     scale = [lcm(*(weight.denominator for weight in known)) for known in weights]
     stack = int(Decimal(str(options["stacks"])) / chip)
+    board, dead = (
+        [CARDS[card] for card in read_cards(options.get(name, ""), name)]
+        for name in ("board", "dead")
+    )
+    deck = CARDS[-36:] if rules.game == "short_deck" else CARDS
+    free = [card for card in deck if card not in board + dead]
+    ranges = []
+    for player, names in enumerate(game.nodes.hands):
+        listed = dict(zip(map(_cards_of, names), weights[player], strict=True))
+        deals = [listed.get(frozenset(hand), 0) * scale[player] for hand in combinations(free, 2)]
+        ranges.append(" ".join(map(str, deals)))
+    part, most = Fraction(str(options.get("rake", 0))), Fraction(str(options.get("rake_cap", 1e9)))
+    rates = [Fraction(chip), part * Fraction(chip), most]
+    parts = lcm(*(rate.denominator for rate in rates))
     return rules.game, {
-        **{
-            name: "".join(CARDS[card] for card in read_cards(options.get(name, ""), name))
-            for name in ("board", "dead")
-        },
-        "ranges": [
-            {
-                hand: int(weight * scale[player])
-                for hand, weight in zip(game.nodes.hands[player], weights[player], strict=True)
-            }
-            for player in range(2)
+        "board": board,
+        "dead": dead,
+        "hands": ranges,
+        "pot": [str(int(Decimal(str(options["pot"])) / chip))],
+        "stack": [str(stack)],
+        "raises": [
+            f"{line}:{' '.join(map(str, totals))}"
+            for line, totals in _bets_of(game, chip, stack).items()
         ],
-        "pot": int(Decimal(str(options["pot"])) / chip),
-        "stack": stack,
-        "bets": _bets_of(game, chip, stack),
-        "chip": str(chip),
-        "rake": str(options.get("rake", 0)),
-        "rake_cap": str(options.get("rake_cap", 1e9)),
-        "symmetry": symmetry,
+        "unit": [str(Fraction(1, 2 * parts))],
+        "rates": [str(rate * parts) for rate in rates],
+        "merged": merged,
     }
+
+
+def _cards_of(hand: str) -> frozenset[str]:
+    """Return the cards of a hand of cards with two letters each."""
+    return frozenset(hand[k : k + 2] for k in range(0, len(hand), 2))
 
 
 def _bets_of(game: Any, chip: Decimal, stack: int) -> dict[str, list[int]]:
@@ -176,80 +223,59 @@ def _bets_of(game: Any, chip: Decimal, stack: int) -> dict[str, list[int]]:
     return bets
 
 
-def _tree_of(game: FlatGame) -> list[Any]:
-    """Return the history tree as nested lists."""
-    tree = game.tree
-    first_child, utilities = tree.first_child.tolist(), tree.utility * game.unit
-    terminal = dict(zip(tree.terminal.tolist(), utilities.tolist(), strict=True))
-    # Children have higher numbers than their parents.
-    nodes: list[list[Any]] = [[]] * (len(first_child) - 1)
-    for node in reversed(range(len(nodes))):
-        children = range(first_child[node], first_child[node + 1])
-        player = int(tree.player[node])
-        below = [nodes[child] for child in children]
-        if player == TERMINAL:
-            nodes[node] = ["end", *map(decimal, terminal[node])]
-        elif player == CHANCE:
-            odds = exact(tree.probability[children.start : children.stop].tolist())
-            outcomes = zip(map(str, odds), below, strict=True)
-            nodes[node] = ["chance", *map(list, outcomes)]
-        else:
-            infoset = int(tree.infoset[node])
-            after = dict(zip(map(str, game.infoset_actions[infoset]), below, strict=True))
-            nodes[node] = ["act", player, game.infoset_labels[infoset], after]
-    return nodes[0]
-
-
 def _proven(
-    policy: Policy, exact: ExactEquilibrium | None, name: str, parameters: dict[str, Any]
+    policy: Policy, exact: ExactEquilibrium | None, name: str, parameters: Parameters
 ) -> str:
     """Return a certificate with the rules of its game, after the checker has proven it.
 
     Raises:
         ValueError: The checker refuses it.
     """
-    make: Any = checker.RULES[name]
-    start, kind = (Fraction(1), object) if exact else (TOTAL, np.int64)
+    start: Any = Fraction(1) if exact else TOTAL
     try:
-        rules = make(**parameters)
-        begin = tuple(np.full(len(hands), start, dtype=kind) for hands in rules.chances)
-        visit = _tree_rows if rules.is_tree else _hand_rows
-        rows = visit(policy, exact, rules, begin)
-        factors = [_factor(rows, player) if exact else 1 for player in range(len(begin))]
-        strategies = {
-            label: {
-                action: " ".join(str(int(weight * factors[player])) for weight in known.tolist())
-                for action, known in row.items()
-            }
-            for label, (player, row) in rows.items()
-        }
-        digest = checker.digest_of({label: row.values() for label, row in strategies.items()})
-        rules_digest = checker.digest_of(strategies)
-        content = {
-            "format": "tensorcfr certificate 2",
-            "game": {"name": name, "parameters": parameters, "digest": rules_digest},
-            "digest": digest,
-            "claims": _claims_of(policy, exact),
-            "totals": [str(start * factor) for factor in factors],
-            "strategies": strategies,
-        }
-        text = json.dumps(content, ensure_ascii=False, indent=1)
+        rules: Any = None if name == "tree" else _rules_of(name, parameters)
+        is_tree = rules is None or isinstance(rules, checker.GoofspielRules)
+        visit = _tree_lines if is_tree else _hand_lines
+        lines = visit(policy, exact, rules, start)
+        players = range(policy.game.n_players)
+        factors = [
+            1 if owner in players and exact is None else _factor(lines, owner)
+            for owner in range(len(players) + 2)
+        ]
+        chance = factors[-2]
+        if is_tree and rules is not None:
+            chance = sum(weight for weight, _ in rules.node()[1:])
+        if rules is None:
+            parameters = parameters | {"unit": [str(Fraction(1, factors[-1]))]}
+        totals = [*(str(start * factors[player]) for player in players), str(chance)]
+        head = [["game", name], *([key, *values] for key, values in parameters.items())]
+        body = [[_words(part, factors[owner]) for part in parts] for owner, parts in lines]
+        blocks = [*head, ["totals", *totals]], _claims_of(policy, exact), [*body, [""]]
+        rest = "\n\n".join("\n".join(map("\t".join, block)) for block in blocks)
+        text = f"{checker.FORMAT} {sha256(rest.encode()).hexdigest()}\n{rest}"
         checker.check(text)
     except checker.CertificateError as error:
         raise ValueError(f"{policy.game.name}: {error}") from error
     return text
 
 
-def _factor(rows: Rows, player: int) -> int:
-    """Return the smallest factor that makes the weights of a player whole."""
-    known = [row for owner, row in rows.values() if owner == player]
-    return lcm(
-        *(weight.denominator for row in known for column in row.values() for weight in column)
-    )
+def _words(part: Any, factor: int) -> str:
+    """Return a part of a line as text, after the numbers were scaled."""
+    if isinstance(part, str):
+        return part
+    return " ".join(str(int(number * factor)) for number in np.asarray(part, dtype=object))
 
 
-def _hand_rows(policy: Policy, exact: ExactEquilibrium | None, rules: Any, begin: Weights) -> Rows:
-    """Return the weights at the decisions of a game of private hands.
+def _factor(lines: list[Line], owner: int) -> int:
+    """Return the smallest factor that makes the numbers of an owner whole."""
+    known = [part for line, parts in lines if line == owner for part in parts]
+    return lcm(*(x.denominator for part in known if not isinstance(part, str) for x in part))
+
+
+def _hand_lines(
+    policy: Policy, exact: ExactEquilibrium | None, rules: Any, start: Any
+) -> list[Line]:
+    """Return the lines of a game of private hands, in the order of the checker.
 
     Raises:
         CertificateError: The game has other decisions than the checker's rules.
@@ -257,38 +283,41 @@ def _hand_rows(policy: Policy, exact: ExactEquilibrium | None, rules: Any, begin
     nodes: Any = policy.game.nodes
     if nodes is None:
         raise checker.CertificateError("the game has no private hands")
-    rows: Rows = {}
+    lines: list[Line] = []
     orders = _hand_orders(rules, nodes)
+    begin = tuple(np.full(len(x), start, dtype=object if exact else np.int64) for x in orders)
     stack = [(rules.root, 0, begin)]
     while stack:
         state, node, weights = stack.pop()
         kind, *content = rules.node(*state)
         edges = nodes.children(node)
-        if kind == "chance":
+        after = []
+        if kind == "card":
             cards = [edge.label for edge in edges] if nodes.is_of_cards else rules.rank
             below = {card: edge.node for card, edge in zip(cards, edges, strict=True)}
-            # The last card of a state was dealt last.
-            stack += [(after, below[after[-1][-1]], weights) for _, after, _ in content[1]]
+            # The last word of a state is the card.
+            after = [(state, below[state[0][-1]], weights) for state, _ in content[1]]
         elif kind == "act":
-            player, label, after = content
-            if nodes.player(node) != player or len(after) != len(edges):
-                raise checker.CertificateError(f"{label!r} must have the actions {[*after]}")
+            player, label, states = content
+            if nodes.player(node) != player or len(states) != len(edges):
+                raise checker.CertificateError(f"{label!r} must have the actions {[*states]}")
             layout, hands = nodes.layout(node), orders[player]
             possible = np.flatnonzero(nodes.possible(node, player)[hands])
             # A hand that is impossible takes the first action.
-            table = np.eye(1, len(after), dtype=object if exact else float).repeat(len(hands), 0)
+            table = np.eye(1, len(states), dtype=object if exact else float).repeat(len(hands), 0)
             if exact is None:
                 table[possible] = policy.at(layout.numbers(hands[possible]))
             else:
                 listed = [exact.strategies[x] for x in nodes.labels(node, hands[possible].tolist())]
                 table[possible] = [[x[action] for action in layout.actions] for x in listed]
-            row = dict(zip(after, _shares(weights[player], table), strict=True))
-            rows[label] = player, row
-            stack += [
-                (to, edge.node, _replaced(weights, player, x))
-                for to, edge, x in zip(after.values(), edges, row.values(), strict=True)
+            shares = _shares(weights[player], table)
+            lines.append((player, [label, *chain(*zip(states, shares, strict=True))]))
+            after = [
+                (state, edge.node, _replaced(weights, player, share))
+                for state, edge, share in zip(states.values(), edges, shares, strict=True)
             ]
-    return rows
+        stack += reversed(after)
+    return lines
 
 
 def _hand_orders(rules: Any, nodes: Any) -> list[np.ndarray]:
@@ -297,37 +326,79 @@ def _hand_orders(rules: Any, nodes: Any) -> list[np.ndarray]:
         # The library does not distinguish the orders of a roll.
         rolls = [[tuple(sorted(roll)) for roll in known] for known in rules.rolls]
         return [np.array([sorted({*x}).index(roll) for roll in x]) for x in rolls]
-    if nodes.is_of_cards and {*nodes.hands[0]} == {*rules.rank}:
-        return [np.array([hands.index(card) for card in rules.rank]) for hands in nodes.hands]
-    return [np.arange(len(hands)) for hands in nodes.hands]
+    if not nodes.is_of_cards:
+        return [np.arange(len(hands)) for hands in nodes.hands]
+    places = [{_cards_of(hand): k for k, hand in enumerate(known)} for known in nodes.hands]
+    return [
+        np.array([place[hand] for hand in hands])
+        for place, hands in zip(places, rules.hands, strict=True)
+    ]
 
 
-def _tree_rows(policy: Policy, exact: ExactEquilibrium | None, rules: Any, begin: Weights) -> Rows:
-    """Return the weights at the infosets of a game tree.
+def _tree_lines(
+    policy: Policy, exact: ExactEquilibrium | None, rules: Any, start: Any
+) -> list[Line]:
+    """Return the lines of a game tree in the order of the checker: of its infosets and, if the
+    checker lacks the rules, of its nodes.
 
     Raises:
-        CertificateError: The game has other infosets than the checker's rules.
+        CertificateError: The game has other nodes than the checker's rules.
     """
+    game = require_flat(policy.game, "a certificate")
+    chance, tree = game.n_players, game.tree
     known: Any = exact.strategies if exact else policy.to_dict()
-    rows: Rows = {}
-    stack = [(rules.root, begin)]
+    utilities = dict(zip(tree.terminal.tolist(), (tree.utility * game.unit).tolist(), strict=True))
+    lines: list[Line] = []
+    rows: dict[int, list[np.ndarray]] = {}
+    full = np.array([start], dtype=object if exact else np.int64)
+    stack = [(0, rules and rules.root, (*[full] * chance, np.array([Fraction(1)])))]
     while stack:
-        state, weights = stack.pop()
-        kind, *content = rules.node(*state)
-        if kind == "chance":
-            stack += [(after, weights) for _, after, _ in content[1]]
-        elif kind == "act":
-            player, label, after = content
-            if label not in known or [*map(str, known[label])] != [*after]:
-                raise checker.CertificateError(f"{label!r} must have the actions {[*after]}")
-            if label not in rows:
+        node, state, weights = stack.pop()
+        below = range(tree.first_child[node], tree.first_child[node + 1])
+        player = int(tree.player[node])
+        kind, *content = rules.node(*state) if rules else ("",)
+        if kind == "chance" and player != CHANCE:
+            [(_, state)] = content  # The only prize.
+            kind, *content = rules.node(*state)
+        states = [None] * len(below)
+        if player == TERMINAL:
+            owner, shares = chance + 1, []
+            parts = ["end", *([Fraction(decimal(x))] for x in utilities[node])]
+        elif player == CHANCE:
+            odds = exact_odds(tree.probability[below.start : below.stop].tolist())
+            owner, shares = chance, [weights[chance] * share for share in odds]
+            parts = ["chance", *shares]
+            states = [after for _, after in content] or states
+        else:
+            infoset = int(tree.infoset[node])
+            label = game.infoset_labels[infoset]
+            name = _escaped(label)
+            actions = [_escaped(str(action)) for action in game.infoset_actions[infoset]]
+            owner, parts = player, ["infoset", str(player), name, *actions]
+            if rules:
+                acting, name, after = content
+                if (acting, [*after]) != (player, actions):
+                    raise checker.CertificateError(f"{label!r} must have the actions {[*after]}")
+                states = [*after.values()]
+        if rules is None:
+            lines.append((owner, parts))
+        if player >= 0:
+            if infoset not in rows:
                 table = np.array([[*known[label].values()]], dtype=object if exact else float)
-                rows[label] = player, dict(zip(after, _shares(weights[player], table), strict=True))
-            stack += [
-                (to, _replaced(weights, player, x))
-                for to, x in zip(after.values(), rows[label][1].values(), strict=True)
-            ]
-    return rows
+                rows[infoset] = _shares(weights[player], table)
+                lines.append((player, [name, *chain(*zip(actions, rows[infoset], strict=True))]))
+            shares = rows[infoset]
+        after = [
+            (child, state, _replaced(weights, owner, share))
+            for child, state, share in zip(below, states, shares, strict=True)
+        ]
+        stack += reversed(after)
+    return lines
+
+
+def _escaped(text: str) -> str:
+    """Return a label without the characters that separate the parts of a certificate."""
+    return text.translate({92: r"\\", 9: r"\t", 10: r"\n", 13: r"\r"})
 
 
 def _replaced(weights: Weights, player: int, after: np.ndarray) -> Weights:
@@ -352,20 +423,22 @@ def _shares(weights: np.ndarray, table: np.ndarray) -> list[np.ndarray]:
     return list(shares.T)
 
 
-def _claims_of(policy: Policy, exact: ExactEquilibrium | None) -> dict[str, tuple[str, str]]:
-    """Return the lower and the upper end of each claim, as texts."""
+def _claims_of(policy: Policy, exact: ExactEquilibrium | None) -> list[list[str]]:
+    """Return the name, the lower and the upper end of each claim, as texts."""
+    numbers: dict[str, Any] = {"exploitability": Fraction(0)}
+    width: Any = Fraction(0)
+    values: Any
+    best: Any
     if exact is not None:
-        values = {"exploitability": Fraction(0)}
-        for player, value in enumerate(exact.values):
-            values[f"value {player}"] = values[f"best response {player}"] = value
-        return {key: (str(value), str(value)) for key, value in values.items()}
-    evaluation = evaluate(policy.game, policy)
-    numbers = {"exploitability": evaluation.exploitability}
-    for player, number in enumerate(evaluation.values):
-        numbers[f"value {player}"] = number
-        numbers[f"best response {player}"] = evaluation.best_responses[player]
-    width = TOLERANCE * float(np.ptp(policy.game.utilities))
-    return {
-        key: (repr(float(number - width)), repr(float(number + width)))
+        values = best = exact.values
+    else:
+        evaluation = evaluate(policy.game, policy)
+        numbers["exploitability"] = evaluation.exploitability
+        values, best = evaluation.values, evaluation.best_responses
+        width = TOLERANCE * float(np.ptp(policy.game.utilities))
+    for player, (value, response) in enumerate(zip(values, best, strict=True)):
+        numbers |= {f"value {player}": value, f"best response {player}": response}
+    return [
+        [key, str(Fraction(str(number - width))), str(Fraction(str(number + width)))]
         for key, number in numbers.items()
-    }
+    ]

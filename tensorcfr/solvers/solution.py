@@ -328,7 +328,7 @@ class Solution(_Evaluated):
         independent program of one file proves, ``tensorcfr/formats/checker.py``.
 
         Args:
-            path: The file, a JSON text.
+            path: The file, a text in lines.
             force: True if an existing file is replaced; otherwise it is refused.
 
         Returns:

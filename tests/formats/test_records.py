@@ -20,8 +20,8 @@ def test_only_better_certificates_are_kept(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(records, "FOLDER", folder)
     kuhn = Path(__file__).parents[2] / "docs" / "records" / "kuhn.cert"
     records.add(kuhn)
-    assert [path.name for path in folder.iterdir()] == ["kuhn_cards_3.cert"]
-    with pytest.raises(CertificateError, match=r"kuhn_cards_3\.cert proves 0\.0 already"):
+    assert [path.name for path in folder.iterdir()] == ["kuhn_ranks_3.cert"]
+    with pytest.raises(CertificateError, match=r"kuhn_ranks_3\.cert proves 0\.0 already"):
         records.add(kuhn)
     text = kuhn.read_text()
     (tmp_path / "a").write_text(text + " " * (records.MOST_BYTES - len(text)))
