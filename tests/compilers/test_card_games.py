@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
+@cache
 def with_decisions(shape: str, seeds: range) -> list[ChunkedGame]:
     """Random games of a shape in which both players act, and a card is dealt if one can be."""
     found = []

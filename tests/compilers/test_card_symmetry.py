@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ EVEN = range(0, 60, 2)
 """Seeds of games in which ties pay something: an exact tie of actions is decided by rounding."""
 
 
+@cache
 def games(deck: str, seeds: range) -> list[ChunkedGame]:
     """Random games of a deck in which both players act."""
     found: list[ChunkedGame] = []
