@@ -247,10 +247,12 @@ def test_equals_its_twin_on_every_game(name: str, twin: str, alternating: bool) 
     assert_twins(solver, slow, MARKS, rounding_of(name, twin, alternating))
 
 
-@pytest.mark.parametrize("alternating", [True, False])
 @pytest.mark.parametrize(
-    "twin",
-    tiered([*TWINS][:-1], ["icfr+", "idcfr+", "apcfr+", "mmd"]),  # rtcfr+ is refused.
+    ("twin", "alternating"),
+    tiered(
+        product([*TWINS][:-1], (True, False)),  # rtcfr+ is refused.
+        [("icfr+", True), ("idcfr+", False), ("apcfr+", True), ("mmd", False)],
+    ),
 )
 def test_a_game_in_chunks(twin: str, alternating: bool, interpreted: None) -> None:
     """Strategies made from regrets, and strategies that are kept."""

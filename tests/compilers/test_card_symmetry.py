@@ -117,7 +117,19 @@ def every_line(rules: EveryRound) -> list[str]:
     return [line + step for line in found for step in ("", "pass")]
 
 
-@pytest.mark.parametrize("deck", TWICE)
+@pytest.mark.parametrize(
+    "deck",
+    tiered(
+        TWICE,
+        [
+            "one card, three suits",
+            "one card, suits apart to player 1",
+            "two cards",
+            "hands without the board's rank",
+            "two at once, then one",
+        ],
+    ),
+)
 def test_boards_that_are_merged_twice(deck: str) -> None:
     """Every hand on every board plays as in the game that keeps suits apart.
 

@@ -172,10 +172,14 @@ def test_shapes_of_many_chunks(game: PublicTreeGame, cut: int, path: str) -> Non
         assert chunked.evaluate().nash_conv == pytest.approx(flat.evaluate().nash_conv, abs=1e-12)
 
 
-@pytest.mark.parametrize("limit", [pytest.param(60, marks=FULL), 200, 800, 3000])
 @pytest.mark.parametrize(
-    "spec",
-    [pytest.param("bluff(dice=(2, 1), faces=3)", marks=FULL), "leduc", "nl_leduc(stack=5)"],
+    ("spec", "limit"),
+    tiered(
+        product(
+            ("bluff(dice=(2, 1), faces=3)", "leduc", "nl_leduc(stack=5)"), (60, 200, 800, 3000)
+        ),
+        [("leduc", 800), ("nl_leduc(stack=5)", 200), ("nl_leduc(stack=5)", 3000)],
+    ),
 )
 def test_cut_for_the_cache(spec: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of several subtrees, with entries at different depths; without states that repeat,
@@ -898,9 +902,20 @@ def test_averages_in_a_larger_unit(precision: str, interpreted: None) -> None:
 # ------------------------------------------------------------------------------------ warm starts
 
 
-@pytest.mark.parametrize("name", ["cfr", "hedge", "predictive"])
-@pytest.mark.parametrize("source", ["policy", "flat", "chunks"])
-@pytest.mark.parametrize("locked", [False, True])
+@pytest.mark.parametrize(
+    ("locked", "source", "name"),
+    tiered(
+        product((False, True), ("policy", "flat", "chunks"), ("cfr", "hedge", "predictive")),
+        [
+            (False, "policy", "cfr"),
+            (False, "flat", "predictive"),
+            (False, "chunks", "cfr"),
+            (True, "policy", "predictive"),
+            (True, "flat", "hedge"),
+            (True, "chunks", "predictive"),
+        ],
+    ),
+)
 def test_warm_starts(name: str, source: str, locked: bool, interpreted: None) -> None:
     """From strategies, from a solution of the flat game, and from one of the game in chunks."""
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
