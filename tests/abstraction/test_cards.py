@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -51,7 +51,7 @@ GAMES: dict[str, Any] = {
     "random, two cards": lambda: RandomCards(8, cards=6, width=2, rounds=1, public=0),
     "random, two deals": lambda: RandomCards(5, cards=6, width=1, rounds=2, public=0),
 }
-FAST = ("one card, a board of two", "random")
+FAST = ((False, "one card, a board of two"), (True, "random"))
 
 
 def by_name(rules: CardGame, count: int) -> Any:
@@ -95,8 +95,7 @@ def buckets_of_infosets(game: CompiledGame, labels: Any, rules: list[Any]) -> di
     return found
 
 
-@pytest.mark.parametrize("name", tiered(GAMES, FAST))
-@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize(("early", "name"), tiered(product((True, False), GAMES), FAST))
 def test_equal_to_infosets_that_share_a_strategy(name: str, early: bool) -> None:
     """The lifted averages after 1, 2, 3 and 10 iterations of CFR; buckets differ between players,
     hands of one have different weights; wherever the game is cut."""

@@ -168,6 +168,12 @@ ANOTHER_PROGRAM: dict[tuple[str, str], dict[int, str]] = {
 neither ours nor theirs."""
 
 
+COMPILED_HERE_ALONE = {
+    (LIARS_DICE_4, name) for name in ("dcfr+", "pcfr+", "pcfr+ quintic", "pdcfr+")
+}
+"""Rules whose kernels for payoffs in blocks no other fast test needs."""
+
+
 @cache
 def compiled(name: str) -> CompiledGame:
     return compile_game(name)
@@ -176,7 +182,10 @@ def compiled(name: str) -> CompiledGame:
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("game", "algorithm", "printed"),
-    [(*case, printed) for case, printed in (PUBLISHED | ANOTHER_PROGRAM).items()],
+    [
+        pytest.param(*case, printed, marks=[pytest.mark.full] * (case in COMPILED_HERE_ALONE))
+        for case, printed in (PUBLISHED | ANOTHER_PROGRAM).items()
+    ],
 )
 def test_printed_to_the_last_digit(game: str, algorithm: str, printed: dict[int, str]) -> None:
     """At these iterations the curves do not depend on the order of floating-point sums."""

@@ -37,8 +37,9 @@ def test_regrets_of_the_average_are_bounded_by_cumulative_ones(kind: str, power:
             total[:] = keep * total + (value - own @ value)
         solver.iterate()
         if t % 50 == 0:
+            sums = solver.sums
             for total, label in zip(weighted, (rows, columns), strict=True):
-                regret = np.array(list(solver.sums[label].regret.values()))
+                regret = np.array(list(sums[label].regret.values()))
                 assert (total <= regret + 1e-9 * np.abs(payoffs).max()).all(), (t, label)
 
 
@@ -48,9 +49,8 @@ def test_exploitability_is_bounded_by_cumulative_regrets(name: str) -> None:
     infosets, of their largest cumulative regret."""
     game = compile_game(name)
     solver = Solver(game, PACED_CFR_PLUS(alternating=False))
-    for t in range(1, 301):
-        solver.iterate()
-        if t in (1, 10, 100, 300):
-            largest = sum(max(solver.sums[label].regret.values()) for label in game.infoset_labels)
-            share = 1.0 / sum((k / t) ** 10 for k in range(1, t + 1))
-            assert solver.evaluate().nash_conv <= share * largest * (1 + 1e-9) + 1e-12
+    for t in (1, 10, 100, 300):
+        solver.iterate(t - solver.iteration)
+        largest = sum(max(sums.regret.values()) for sums in solver.sums.values())
+        share = 1.0 / sum((k / t) ** 10 for k in range(1, t + 1))
+        assert solver.evaluate().nash_conv <= share * largest * (1 + 1e-9) + 1e-12

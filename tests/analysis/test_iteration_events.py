@@ -55,9 +55,11 @@ class Case(NamedTuple):
 
 CASES = {
     "kuhn cfr": Case(make_game("kuhn"), "cfr", {"number": fraction}),
-    "leduc cfr+": Case(make_game("leduc"), "cfr+", {"new_regret": floored, "weight": lambda t: t}),
+    "leduc cfr+": Case(
+        make_game("leduc(ranks=2)"), "cfr+", {"new_regret": floored, "weight": lambda t: t}
+    ),
     "liar's dice external": Case(
-        make_game("liars_dice"), "external_sampling", {"scheme": "external"}
+        make_game("liars_dice(faces=3)"), "external_sampling", {"scheme": "external"}
     ),
     "market dcfr": Case(Market(), "dcfr", {"new_regret": discounted, "weight": lambda t: t**2}),
     "market external": Case(Market(), "external_sampling", {"scheme": "external"}),
@@ -251,10 +253,11 @@ def test_the_branch_is_that_of_a_solve(name: str, algorithm: str) -> None:
     solver = SampledSolver(game, algorithm, seed=7)
     for iteration in events.iterations:
         before = solver.nodes_touched
+        sums = solver.sums
         for k, infoset in enumerate(events.infosets):
-            sums = solver.sums[infoset.label]
-            assert iteration.regret[k] == tuple(sums.regret.values())
-            assert iteration.strategy_sum[k] == tuple(sums.strategy.values())
+            own = sums[infoset.label]
+            assert iteration.regret[k] == tuple(own.regret.values())
+            assert iteration.strategy_sum[k] == tuple(own.strategy.values())
         solver.iterate()
         visited = [x for update in iteration.updates for x in update.value if x is not None]
         # Chance sampling counts nodes that it leaves out for lack of reach, if they are terminals.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from support.equality import as_game
 from support.random_games import random_game
 from support.random_locks import random_locks
 from support.reference import ReferenceCFR, Tree, best_response_value, build_tree, expected_values
+from support.tiers import tiered
 from tensorcfr import CompiledGame, Solver, compile_game, nash_conv, solve
 from tensorcfr.algorithms import CFR
 from tensorcfr.analysis import RegretPoint, regrets
@@ -26,6 +27,7 @@ GAMES: dict[str, Any] = {
     "random, 3 players": random_game(8, n_players=3, max_histories=120),
 }
 SIMULTANEOUS = CFR(alternating=False)
+RECORDS = ("cfr", SIMULTANEOUS, "cfr+")
 
 
 def best_actions(game: CompiledGame, array: np.ndarray) -> np.ndarray:
@@ -114,6 +116,7 @@ def test_overall_regret_by_its_definition(name: str) -> None:
     assert point.overall == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.full
 def test_average_game_value_of_a_tutorial() -> None:
     """What the program of J. Sermeno (https://justinsermeno.com/posts/cfr/) prints after 10,000
     iterations of Kuhn poker, as READMEs of programs made from it show it."""
@@ -142,7 +145,7 @@ def check_theorems(game: CompiledGame, point: RegretPoint) -> None:
         assert point.average[player] <= point.average_bound[player]
 
 
-@pytest.mark.parametrize("record", ["cfr", SIMULTANEOUS, "cfr+"], ids=str)
+@pytest.mark.parametrize("record", RECORDS, ids=str)
 @pytest.mark.parametrize("name", GAMES)
 def test_the_bounds_hold(name: str, record: Any) -> None:
     """For regret matching they are theorems; those of CFR+ are Tammelin's."""
@@ -164,8 +167,11 @@ def test_overall_regret_is_below_the_sum_of_the_infosets_for_any_algorithm(
             assert point.overall[player] <= positive[own].sum() + 1e-9
 
 
-@pytest.mark.parametrize("record", ["cfr", SIMULTANEOUS, "cfr+"], ids=str)
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+    ("name", "record"),
+    tiered(product(GAMES, RECORDS), [*product(GAMES, ["cfr"]), *product(["kuhn"], RECORDS[1:])]),
+    ids=str,
+)
 def test_the_bounds_hold_with_locks(name: str, record: Any, interpreted: None) -> None:
     game = compile_game(GAMES[name])
     locks = random_locks(game, 5)

@@ -11,12 +11,14 @@ from support.equality import as_game
 from support.random_games import random_game
 from support.reference import DecisionNode, Node, TerminalNode, Tree, build_tree
 from support.slow_values import SlowValues
+from support.tiers import tiered
 from tensorcfr import Policy, compile_game, evaluate, solve
 from tensorcfr.analysis import model_locks, robust_responses, simulate
 from tensorcfr.games import make_game
 
 optimize = pytest.importorskip("scipy.optimize")
 
+PAIRS = tuple(product((0, 1), ("data-biased", "restricted")))
 COUNTS = {
     # Of player 1, who calls too often, and folds kings now and then; a Q was never met.
     1: {"Jb": {"bet": 4, "pass": 4}, "Kb": {"bet": 15, "pass": 5}, "Jp": {"bet": 1}},
@@ -137,8 +139,9 @@ def restricted_worst(tree: Tree, player: int, own, method, weight, model, trust)
     return -below(tree.root)
 
 
-@pytest.mark.parametrize("method", ["data-biased", "restricted"])
-@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize(
+    ("player", "method"), tiered(PAIRS, [(0, "restricted"), (1, "data-biased")])
+)
 def test_equals_the_program_over_pure_strategies(method: str, player: int) -> None:
     """The value of the restricted game, which the response has by its own worst case there."""
     tree, game = build_tree(as_game(make_game("kuhn"))), compile_game("kuhn")
@@ -217,8 +220,9 @@ def guaranteed(game, model, player, method, weights, policies):  # type: ignore[
         yield -evaluate(game, policy, locks=locks).best_responses[1 - player]
 
 
-@pytest.mark.parametrize("method", ["data-biased", "restricted"])
-@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize(
+    ("player", "method"), tiered(PAIRS, [(0, "data-biased"), (1, "restricted")])
+)
 def test_iterations_are_within_their_gap_of_the_program(
     method: str, player: int, interpreted: None
 ) -> None:

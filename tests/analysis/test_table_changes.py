@@ -30,7 +30,7 @@ LINE = "check allin"
 def pair() -> tuple[Solution, Solution]:
     """A turn for chips, and for prizes."""
     games = compile_game("holdem", **TURN), compile_game("holdem", **TURN, **PRIZES)
-    chips, prizes = (solve(game, "dcfr", iters=12, precision="float64") for game in games)
+    chips, prizes = (solve(game, "cfr+", iters=12, precision="float64") for game in games)
     return chips, prizes
 
 

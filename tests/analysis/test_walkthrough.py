@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from support.paths import DOCS
+from support.tiers import tiered
 from tensorcfr import SampledSolver, Solver, compile_game
 from tensorcfr.algorithms import CHANCE_SAMPLING, WHOLE_TRAVERSAL
 from tensorcfr.analysis import Walkthrough, walkthrough
@@ -189,8 +191,13 @@ def test_larger_games_show_their_infosets_alone() -> None:
     assert not iteration.histories
 
 
-@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "paced-cfr+"])
-@pytest.mark.parametrize("name", ["leduc", "liars_dice(faces=2)", "nl_leduc(stack=2)"])
+@pytest.mark.parametrize(
+    ("name", "algorithm"),
+    tiered(
+        product(("leduc", "liars_dice(faces=2)", "nl_leduc(stack=2)"), ("cfr", "paced-cfr+")),
+        [("leduc", "cfr"), ("liars_dice(faces=2)", "paced-cfr+"), ("nl_leduc(stack=2)", "cfr")],
+    ),
+)
 def test_merged_infosets_show_their_own_numbers(name: str, algorithm: str) -> None:
     """Merging infosets and omitting decisions with one action changes no number that is shown."""
     walked, apart = (

@@ -17,6 +17,7 @@ import pytest
 
 from support.card_games import RandomCards
 from support.slow_betting import counted
+from support.tiers import tiered
 from tensorcfr import GameError, MemoryLimitError, compile_game, load_game, save_game
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.card_sums import unfold
@@ -105,7 +106,7 @@ def assert_counted(rules: CardGame) -> None:
     assert (table.tolist(), list(deals)) == counted(rules)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", tiered(range(60), range(0, 60, 3)))
 def test_random_spots_are_counted_right(seed: int) -> None:
     """Rows of numbers, many at a time, against the rules, state by state."""
     rules = random_spot(seed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
+@cache
 def with_decisions(shape: str, seeds: range) -> list[ChunkedGame]:
     """Random games of a shape in which both players act, and a card is dealt if one can be."""
     found = []
@@ -209,8 +211,16 @@ def test_leduc() -> None:
     assert solve(game, "cfr+", iters=3000).value[0] == pytest.approx(-0.085606, abs=1e-4)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("precision", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("precision", "shape"),
+    tiered(
+        product((np.float64, np.float32), SHAPES),
+        [
+            *product([np.float64], SHAPES),
+            *product([np.float32], ("two cards, turn", "twelve cards", "three cards, turn")),
+        ],
+    ),
+)
 def test_the_kernel_equals_the_definition(shape: str, precision: type) -> None:
     """Every form of a game: products with random reaches, which the verbs work out hand by hand."""
     rng = np.random.default_rng(5)

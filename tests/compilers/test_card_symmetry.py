@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ EVEN = range(0, 60, 2)
 """Seeds of games in which ties pay something: an exact tie of actions is decided by rounding."""
 
 
+@cache
 def games(deck: str, seeds: range) -> list[ChunkedGame]:
     """Random games of a deck in which both players act."""
     found: list[ChunkedGame] = []
@@ -115,7 +117,19 @@ def every_line(rules: EveryRound) -> list[str]:
     return [line + step for line in found for step in ("", "pass")]
 
 
-@pytest.mark.parametrize("deck", TWICE)
+@pytest.mark.parametrize(
+    "deck",
+    tiered(
+        TWICE,
+        [
+            "one card, three suits",
+            "one card, suits apart to player 1",
+            "two cards",
+            "hands without the board's rank",
+            "two at once, then one",
+        ],
+    ),
+)
 def test_boards_that_are_merged_twice(deck: str) -> None:
     """Every hand on every board plays as in the game that keeps suits apart.
 

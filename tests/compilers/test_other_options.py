@@ -53,6 +53,8 @@ SPOTS: dict[str, tuple[str, dict[str, Any], tuple[dict[str, Any], ...]]] = {
     ),
 }
 LAYOUTS: tuple[dict[str, Any], ...] = ({}, {"symmetry": False}, {"cut": True}, {"cut": False})
+FULL = pytest.mark.full
+FAST = ((0, "turn"), (0, "tournament"), (1, "short deck"), (2, "turn"), (3, "Omaha"))
 
 
 def assert_same(game: CompiledGame, other: CompiledGame) -> None:
@@ -67,8 +69,14 @@ def assert_same(game: CompiledGame, other: CompiledGame) -> None:
     assert (game.recipe or [0])[1:] == (other.recipe or [0])[1:]
 
 
-@pytest.mark.parametrize("name", SPOTS)
-@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@pytest.mark.parametrize(
+    ("layout", "name"),
+    [
+        pytest.param(layout, name, id=f"{layout}-{name}", marks=[FULL] * ((k, name) not in FAST))
+        for k, layout in enumerate(LAYOUTS)
+        for name in SPOTS
+    ],
+)
 def test_other_options_equal_a_fresh_compile(
     name: str, layout: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,7 +153,7 @@ def test_boards_side_by_side_equal_boards_in_chunks(hands: str, cut: int | None)
     games = [compile_game("holdem", **spot, cut=place) for place in (True, cut)]
     assert games[0].chunks.n_chunks > 0
     assert (games[1].chunks.n_chunks == 0) is (cut == 2)
-    solvers = [Solver(game, precision="float64") for game in games]
+    solvers = [Solver(game, "cfr+", precision="float64") for game in games]
     for solver in solvers:
         solver.iterate(4)
     assert farthest(*(solver.average_policy() for solver in solvers)) < 1e-12

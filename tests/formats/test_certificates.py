@@ -123,6 +123,7 @@ SOLVED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@cache
 def solved(name: str) -> Solution:
     game, parameters, options = SOLVED[name]
     return solve(compile_game(game, **parameters), iters=20, **options)

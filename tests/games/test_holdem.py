@@ -408,7 +408,7 @@ def test_fractions_of_chips(interpreted: None) -> None:
         "1.8 to call",
     ]
     first, second = (
-        solve(compile_game(one), "cfr+", iters=50, precision="float64") for one in (spot, tenths)
+        solve(compile_game(one), "cfr+", iters=10, precision="float64") for one in (spot, tenths)
     )
     assert 10.0 * first.value[0] == pytest.approx(second.value[0], rel=1e-12)
     assert Holdem(**(spot.options | {"pot": 5.0, "stacks": 10.0, "chip": 1.0})).options["pot"] == 5

@@ -13,6 +13,7 @@ import pytest
 
 from support.equality import EARLY_MARKS, as_game, difference
 from support.reference import ReferenceCFR
+from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.analysis.equity import equities
@@ -320,7 +321,7 @@ def test_equities_are_those_of_phevaluator() -> None:
 NARROW = ("AsAh4s5h,KsKhJs8h,JcTh8h7s:0.5,9s9c8s8c", "AcAd4d5c,QsQh2s2h,Jh8d7d6s,KcKd3c3h,9h8c7c2d")
 
 
-@pytest.mark.parametrize("rake", [0.0, 0.05])
+@pytest.mark.parametrize("rake", tiered([0.0, 0.05], [0.05]))
 def test_a_river_equals_the_reference(rake: float, interpreted: None) -> None:
     """Average strategies, beside slow recursive CFR on the game hand by hand."""
     rules = Omaha(**SPOT, ranges=NARROW, bets="pot,50%", rake=rake)

@@ -148,7 +148,10 @@ def test_the_order_of_hands_is_that_of_all_boards() -> None:
 
 @pytest.mark.parametrize(
     ("rules", "ranges"),
-    [(ShortDeck, ("AA,T9s,Q8o", "KJs,99,A7s")), (ShortOmaha, ("AAKK", "JT98$ds"))],
+    [
+        (ShortDeck, ("AA,T9s,Q8o", "KJs,99,A7s")),
+        pytest.param(ShortOmaha, ("AAKK", "JT98$ds"), marks=pytest.mark.full),
+    ],
 )
 def test_equities_on_a_turn(rules: Any, ranges: tuple[str, str]) -> None:
     """Every card that can come, and every pair of hands."""
@@ -171,7 +174,7 @@ def test_equities_on_a_turn(rules: Any, ranges: tuple[str, str]) -> None:
         assert found[0][hand] == pytest.approx(np.mean(points), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["short_deck", "holdem"])
+@pytest.mark.parametrize("name", tiered(["short_deck", "holdem"], ["short_deck"]))
 def test_a_turn_equals_the_reference(name: str) -> None:
     """Average strategies, beside slow recursive CFR hand by hand; some cards are dead."""
     rules = make_spot(

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.card_games import EveryRound, RandomCards
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, assert_equal, rounding
 from support.interpreted import interpreted_kernels
 from support.layouts import farthest, laid_out, numbers_of
+from support.properties import examples
 from support.random_games import public_tree_games
 from support.random_locks import random_locks
 from support.reference import ReferenceCFR
+from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import PublicTreeGame, Solver, compile_game, load_game, save_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, PCFR_PLUS
@@ -35,7 +38,7 @@ def depth(form: ChunkedForm) -> int:
     return max(found)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(60)
 @given(
     game=public_tree_games(n_players=2),
     variant=st.sampled_from(sorted(VARIANTS)),
@@ -98,8 +101,13 @@ CARDS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("symmetry", [True, pytest.param(False, marks=pytest.mark.full)])
-@pytest.mark.parametrize("name", CARDS)
+@pytest.mark.parametrize(
+    ("name", "symmetry"),
+    tiered(
+        product(CARDS, (True, False)),
+        [("one card, three deals", True), ("several at once", True)],
+    ),
+)
 def test_games_of_cards(name: str, symmetry: bool) -> None:
     """After 1, 2, 3 and 10 iterations of CFR: strategies, values and NashConv as with one cut."""
     rules = EveryRound(5, **CARDS[name])
@@ -120,7 +128,7 @@ def test_games_of_cards(name: str, symmetry: bool) -> None:
             assert found.nash_conv == pytest.approx(expected.nash_conv, abs=TOLERANCE)
 
 
-@pytest.mark.parametrize("seed", [3, 4, 36])
+@pytest.mark.parametrize("seed", tiered([3, 4, 36], [4]))
 def test_uneven_betting(seed: int, interpreted: None) -> None:
     """Lines that end early, deals without betting, payoffs of every kind: as hand by hand."""
     rules = RandomCards(seed, cards=6, width=1, rounds=2, public=1)

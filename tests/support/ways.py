@@ -937,7 +937,7 @@ DEAR: dict[str, Collection[str]] = {
 
 def is_fast(name: str, way_name: str, look: str) -> bool:
     """Whether a pair is for the fast tier."""
-    if GAMES[name].kind == "cards" and look == "locks":
+    if look == "locks" and (GAMES[name].kind == "cards" or name == "many terminals"):
         return False
     if look in DEAR.get(way_name, ()):
         return False

@@ -574,7 +574,7 @@ class TestProcesses:
         games, algorithms = ["kuhn", "matching_pennies"], ["cfr", "cfr+(delay=3)", "lp"]
         told: list[SweepProgress] = []
         # Cells of one row come first, so that the last cell to begin has many: all of them count.
-        sweep(path, games, ["lp"], iters=300, processes=2)
+        sweep(path, games, ["lp"], iters=300)
         many = sweep(path, games, algorithms, iters=300, processes=2, progress=told.append)
         one = sweep(tmp_path / "one.csv", games, algorithms, iters=300)
         strip = {"seconds": 0.0, "date": ""}
