@@ -34,7 +34,7 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.registry import CPUDispatcher, cpu_target
 
 from .hardware import available_cores
-from .jit_cache import KernelCache
+from .jit_cache import KernelCache, import_array_functions
 from .jit_pieces import PieceQueue, PutOff, compiled_piece, put_off_to
 
 Plan = Callable[[], object]
@@ -46,6 +46,13 @@ Call = tuple["KernelDispatcher", tuple[Any, ...]]
 
 KERNELS: dict[tuple[str, str], KernelDispatcher] = {}
 """Kernels by module and name, by which a helper finds them."""
+PYTHON_STEPS = "TENSORCFR_PYTHON_STEPS"
+"""Environment variable with the work that a kernel may do in Python before it is compiled."""
+MOST_STEPS = "50000"
+"""Default of :data:`PYTHON_STEPS`.  A step takes about a microsecond, so that a kernel takes less
+time than it would to read its machine code from the disk a few times."""
+CALLS = 30
+"""Calls that must be possible within that work; a kernel with more work per call is compiled."""
 NUMBER_BITS = 32
 """Functions of a process have numbers of this many bits."""
 HELPERS = "TENSORCFR_HELPERS"
@@ -85,7 +92,16 @@ def compiled_ahead(plan: Plan) -> Iterator[None]:
 
 
 class KernelDispatcher(CPUDispatcher):
-    """Numba's dispatcher of a kernel, whose calls can be noted."""
+    """Numba's dispatcher of a kernel, whose calls can be noted.
+
+    A kernel with :attr:`steps` is not compiled as long as it has little to do.
+    """
+
+    steps: Callable[..., float] | None = None
+    """Function that estimates the steps of a call from its arguments, if the kernel computes the
+    same bits in Python; see :func:`tensorcfr._util.jit.light`."""
+    steps_done: float = 0.0
+    """Steps of the calls that have run in Python."""
 
     @classmethod
     def adopt(cls, kernel: Any) -> None:
@@ -103,6 +119,24 @@ class KernelDispatcher(CPUDispatcher):
             if most := _most_helpers():
                 _compile_together(_noted(plans), most)
         return super().compile(sig)
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        """Return a function that numba calls for arguments of types that are not compiled."""
+        if self.steps is not None and self._is_light(self.steps(*args)):
+            if _thread.noted is not None:
+                return _return_zero
+            if self.is_missing(tuple(map(numba.typeof, args))):
+                self.steps_done += self.steps(*args)
+                return self._run_in_python
+        return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+
+    def _is_light(self, steps: float) -> bool:
+        most = _whole_number(PYTHON_STEPS, MOST_STEPS)
+        return steps * CALLS <= most and self.steps_done + steps <= most
+
+    def _run_in_python(self, *args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return self.py_func(*args)
 
     def is_missing(self, sig: Any) -> bool:
         """Return whether the code is neither in this process nor in the cache."""
@@ -213,13 +247,23 @@ def _most_helpers() -> int:
     Raises:
         ValueError: The environment variable is not a whole number.
     """
-    text = os.environ.get(HELPERS, MOST_HELPERS)
-    if not text.isdecimal():
-        raise ValueError(f"{HELPERS} must be a whole number, 0 or more, not {text!r}")
+    most = _whole_number(HELPERS, MOST_HELPERS)
     is_python = Path(sys.executable or "").stem.lower().startswith("python")
     if not is_python or multiprocessing.parent_process() is not None:
         return 0
-    return min(int(text), available_cores() - 1)
+    return min(most, available_cores() - 1)
+
+
+def _whole_number(variable: str, default: str) -> int:
+    """Return the value of an environment variable.
+
+    Raises:
+        ValueError: It is not a whole number.
+    """
+    text = os.environ.get(variable, default)
+    if not text.isdecimal():
+        raise ValueError(f"{variable} must be a whole number, 0 or more, not {text!r}")
+    return int(text)
 
 
 class _Helper:
@@ -311,6 +355,10 @@ class _Fork:
             if stream is not None
         ]
 
+        # Both processes need numba's modules, which this one would import later.
+        import_array_functions()
+        cpu_target.target_context.refresh()
+
         def work() -> None:
             for stream in kept_open:
                 stream.close()
@@ -379,6 +427,7 @@ def serve(first_number: int, requests: IO[bytes], answers: IO[bytes]) -> None:
     """
     # Importing the package registers the rules, whose types are part of signatures.
     import_module(__name__.partition(".")[0])
+    import_array_functions()
     FunctionIdentity._unique_ids = count(first_number)
     contexts = cpu_target.typing_context, cpu_target.target_context
     with suppress(EOFError, KeyboardInterrupt):

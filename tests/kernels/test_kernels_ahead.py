@@ -206,7 +206,9 @@ def test_a_bad_piece_raises_its_error_each_time(kernels: ModuleType) -> None:
     for queue in (jit_pieces.PieceQueue(), jit_pieces.PieceQueue()):
         with (
             jit_pieces.put_off_to(queue),
-            pytest.raises(numba.core.errors.TypingError, match="No implementation of function.*iadd"),
+            pytest.raises(
+                numba.core.errors.TypingError, match=r"No implementation of function.*iadd"
+            ),
         ):
             kernels.long(*texts)
 
