@@ -53,6 +53,9 @@ MOST_STEPS = "50000"
 time than it would to read its machine code from the disk a few times."""
 CALLS = 30
 """Calls that must be possible within that work; a kernel with more work per call is compiled."""
+LARGE = 1000
+"""Letters of the argument types of a kernel whose pieces are compiled together with a helper, even
+if no other kernel is needed."""
 NUMBER_BITS = 32
 """Functions of a process have numbers of this many bits."""
 HELPERS = "TENSORCFR_HELPERS"
@@ -67,6 +70,8 @@ class _Thread(threading.local):
 
     plans: tuple[Plan, ...] = ()
     """Plans of the calls that follow; empty once they have been carried out."""
+    is_together: bool = False
+    """Whether kernels are being compiled together with helpers."""
     noted: dict[Call, None] | None = None
     """Calls noted so far, in their order; None if kernels run."""
 
@@ -114,10 +119,17 @@ class KernelDispatcher(CPUDispatcher):
         if _thread.noted is not None:
             _thread.noted[self, tuple(sig)] = None
             return _return_zero
-        if _thread.plans and self.is_missing(sig):
+        is_large = len(str(sig)) >= LARGE and not _thread.is_together
+        if (_thread.plans or is_large) and self.is_missing(sig) and (most := _most_helpers()):
             plans, _thread.plans = _thread.plans, ()
-            if most := _most_helpers():
-                _compile_together(_noted(plans), most)
+            _thread.is_together = True
+            try:
+                if plans:
+                    _compile_together(_noted(plans), most)
+                if is_large and _can_fork() and self.is_missing(sig):
+                    _compile_together([(self, tuple(sig))], 1)
+            finally:
+                _thread.is_together = False
         return super().compile(sig)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
@@ -398,7 +410,7 @@ class _Fork:
 def _new_process(first_number: int) -> subprocess.Popen[bytes]:
     """Start Python with a helper."""
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
-    environment = os.environ | {"PYTHONPATH": path}
+    environment = os.environ | {"PYTHONPATH": path, HELPERS: "0"}
     if folder := numba.config.CACHE_DIR:  # type: ignore[attr-defined]
         environment["NUMBA_CACHE_DIR"] = os.path.abspath(folder)
     program = (
