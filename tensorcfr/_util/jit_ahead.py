@@ -228,11 +228,12 @@ def _compile_together(calls: list[Call], most: int) -> None:
     helpers: list[_Helper] = []
     try:
         with suppress(OSError, RuntimeError):  # No more processes, or threads.
-            # A new process would start too late for the pieces of a single kernel.
-            for _ in range(min(most, len(calls) - (not _can_fork()))):
+            # A new process starts too late for the pieces of the first kernel.
+            is_early = _can_fork()
+            for _ in range(min(most, len(calls) - (not is_early))):
                 helpers.append(_Helper(helpers))
             # The first kernel is the largest, and would end last: helpers begin with its pieces.
-            work.expect(pieces=bool(helpers))
+            work.expect(pieces=is_early and bool(helpers))
             for helper in helpers:
                 helper.begin(work)
         # The call that needs a kernel with an error will raise it again.

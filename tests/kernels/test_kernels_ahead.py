@@ -41,6 +41,14 @@ def long(first, second, third):
     add(first, third)
     return first[0]
 
+@inlined
+def wrong(first) -> None:
+    return first[0]
+
+@kernel
+def bad(first):
+    wrong(first)
+
 @kernel
 def short(first):
     first[0] += 1.0
@@ -211,6 +219,14 @@ def test_a_bad_piece_raises_its_error_each_time(kernels: ModuleType) -> None:
             ),
         ):
             kernels.long(*texts)
+
+
+def test_a_piece_keeps_its_declaration(kernels: ModuleType) -> None:
+    with (
+        jit_pieces.put_off_to(jit_pieces.PieceQueue()),
+        pytest.raises(numba.core.errors.NumbaError, match="wrong is declared to return None"),
+    ):
+        kernels.bad(np.zeros(1))
 
 
 @pytest.mark.parametrize(
