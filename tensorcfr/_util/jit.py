@@ -79,7 +79,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def light(steps: Callable[..., float]) -> Callable[[Any], Any]:
-    """Let a kernel run in Python, without being compiled, as long as it has little to do.
+    """Run a kernel in Python, without compiling it, as long as it has little to do.
 
     The kernel must compute the same bits in Python.  So no number may be added to a product, which
     machine code rounds once and Python twice, unless the product is exact.

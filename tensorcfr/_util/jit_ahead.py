@@ -71,7 +71,7 @@ class _Thread(threading.local):
     plans: tuple[Plan, ...] = ()
     """Plans of the calls that follow; empty once they have been carried out."""
     is_together: bool = False
-    """Whether kernels are being compiled together with helpers."""
+    """True while kernels are being compiled together with helpers."""
     noted: dict[Call, None] | None = None
     """Calls noted so far, in their order; None if kernels run."""
 
@@ -175,7 +175,7 @@ def _noted(plans: tuple[Plan, ...]) -> list[Call]:
     return sorted(missing, key=lambda call: len(str(call[1])), reverse=True)
 
 
-class _Work(PieceQueue):
+class _SharedWork(PieceQueue):
     """Kernels and pieces that are still to be compiled.
 
     Args:
@@ -224,7 +224,7 @@ def _compile_together(calls: list[Call], most: int) -> None:
         calls: The kernels.
         most: Largest number of helpers.
     """
-    work = _Work(calls)
+    work = _SharedWork(calls)
     helpers: list[_Helper] = []
     try:
         with suppress(OSError, RuntimeError):  # No more processes, or threads.
@@ -293,12 +293,12 @@ class _Helper:
         self.process = _Fork(first_number, others) if _can_fork() else _new_process(first_number)
         self._thread: threading.Thread | None = None
 
-    def begin(self, work: _Work) -> None:
+    def begin(self, work: _SharedWork) -> None:
         """Send work to the process, until it has ended."""
         self._thread = threading.Thread(target=self._send, args=(work,), daemon=True)
         self._thread.start()
 
-    def _send(self, work: _Work) -> None:
+    def _send(self, work: _SharedWork) -> None:
         """Send kernels and pieces, one after the other, until the work or the process has ended."""
         # The process has ended.
         with suppress(Exception):
@@ -363,7 +363,7 @@ class _Fork:
         # A pipe ends when all copies of its file are closed.
         kept_open = [
             stream
-            for process in (self, *(other.process for other in others))
+            for process in (self, *(earlier.process for earlier in others))
             for stream in (process.stdin, process.stdout)
             if stream is not None
         ]

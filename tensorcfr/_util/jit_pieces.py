@@ -80,7 +80,7 @@ class PieceQueue:
         self.changed = Condition()
         """Condition that guards the queue; it is notified when a piece is added or compiled."""
         self.expects_pieces = False
-        """Whether a kernel is being compiled here whose pieces are not complete."""
+        """True while a kernel is being compiled here whose pieces are not complete."""
 
     def add(self, piece: PutOff) -> None:
         """Add a piece."""
@@ -109,7 +109,7 @@ class PieceQueue:
             self.changed.notify_all()
 
 
-class _State:
+class _PutOffPieces:
     """Pieces that are put off; numba's lock of the compiler guards it."""
 
     def __init__(self) -> None:
@@ -122,17 +122,17 @@ class _State:
         """Compiled pieces by name and argument types, in a helper; otherwise None."""
 
 
-_state = _State()
+_put_off = _PutOffPieces()
 
 
 @contextmanager
 def put_off_to(queue: PieceQueue) -> Iterator[None]:
     """Put off pieces to a queue within the context."""
-    _state.queue = queue
+    _put_off.queue = queue
     try:
         yield
     finally:
-        _state.queue = None
+        _put_off.queue = None
 
 
 def returns_nothing(function: Callable[..., Any]) -> bool:
@@ -163,7 +163,7 @@ class PutOff:
         """Message that asks a helper to compile the piece; None if no helper can."""
         self.answer: bytes | None = None
         self.is_finished = False
-        """Whether a helper has answered, or has failed."""
+        """True once a helper has answered or has failed."""
         self._is_taken = False
         name = function.__name__
         self._key = _dynfunc.make_function(
@@ -178,8 +178,8 @@ class PutOff:
             objectmode=False,
         )
         """Stand-in for the result of the compilation."""
-        if _state.callers:
-            _state.callers[-1].append(self)
+        if _put_off.callers:
+            _put_off.callers[-1].append(self)
         queue.add(self)
 
     def take(self) -> bool:
@@ -229,31 +229,31 @@ class PutOff:
 @contextmanager
 def pieces_of_one_function() -> Iterator[None]:
     """Collect the pieces that are put off by one function, which is compiled in the context."""
-    _state.callers.append([])
+    _put_off.callers.append([])
     try:
         yield
     finally:
-        _state.callers.pop()
+        _put_off.callers.pop()
 
 
 def compile_those_left() -> None:
     """Compile the pieces that the innermost function has put off, the newest first."""
-    for piece in reversed(_state.callers[-1]):
+    for piece in reversed(_put_off.callers[-1]):
         piece.compile_if_left()
-    if len(_state.callers) == 1 and _state.queue is not None:
-        _state.queue.expect(pieces=False)
+    if len(_put_off.callers) == 1 and _put_off.queue is not None:
+        _put_off.queue.expect(pieces=False)
 
 
 def put_off(
     compiler: CompilerBase, compile: Callable[[], Any], function: Callable[..., Any]
 ) -> Any:
     """Put off the compilation of a piece, or compile it if it may return something."""
-    if _state.queue is None or not returns_nothing(function):
+    if _put_off.queue is None or not returns_nothing(function):
         result = compile()
-        if _state.results is not None:
-            _state.results[name_of(function), tuple(compiler.state.args)] = result
+        if _put_off.results is not None:
+            _put_off.results[name_of(function), tuple(compiler.state.args)] = result
         return result
-    return PutOff(compiler, compile, function, _state.queue).result
+    return PutOff(compiler, compile, function, _put_off.queue).result
 
 
 def name_of(function: Callable[..., Any]) -> tuple[str, str]:
@@ -268,8 +268,8 @@ def name_of(function: Callable[..., Any]) -> tuple[str, str]:
 def _request(function: Callable[..., Any], arguments: Any) -> bytes | None:
     """Return a message that asks a helper for a piece; None if it could not find the function."""
     module, name = name_of(function)
-    found = getattr(sys.modules.get(module), name, None)
-    if found is not getattr(function, "stands_for", function):
+    named = getattr(sys.modules.get(module), name, None)
+    if named is not getattr(function, "stands_for", function):
         return None
     # Numba compiles a piece with options of its caller.
     options: Any = ConfigStack.top_or_none()  # type: ignore[no-untyped-call]
@@ -296,7 +296,7 @@ def compiled_piece(
         ValueError: The code has addresses of this process.
     """
     typing_context, target_context = contexts
-    _state.results = {} if _state.results is None else _state.results
+    _put_off.results = {} if _put_off.results is None else _put_off.results
     flags: Any = Flags()  # type: ignore[no-untyped-call]
     flags._values.update(options)
     with global_compiler_lock, ConfigStack().enter(flags):  # type: ignore[no-untyped-call]
@@ -306,7 +306,7 @@ def compiled_piece(
         target_context.refresh()
         function = typing_context.resolve_value_type(piece)
         function.get_call_type(typing_context, arguments, {})
-        result = _state.results[(module, name), arguments]
+        result = _put_off.results[(module, name), arguments]
         library, descriptor = result.library, result.fndesc
         if library.has_dynamic_globals or library._reload_init:
             raise ValueError(f"{name} has addresses of this process")
