@@ -48,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # Tests run side by side: helpers would find no idle core.
     os.environ.setdefault("TENSORCFR_HELPERS", "0")
+    os.environ.setdefault("TENSORCFR_PYTHON_STEPS", "0")
     from support import properties, tracing
 
     tracing.compile_untraced()

@@ -78,6 +78,25 @@ def kernel(function: Callable[..., Any]) -> Any:
     return compiled
 
 
+def light(steps: Callable[..., float]) -> Callable[[Any], Any]:
+    """Run a kernel in Python, without compiling it, as long as it has little to do.
+
+    The kernel must compute the same bits in Python.  So no number may be added to a product, which
+    machine code rounds once and Python twice, unless the product is exact.
+
+    Args:
+        steps: Function of the kernel's arguments that estimates the microseconds of a call in
+            Python; infinite where the bits may differ.
+    """
+
+    def mark(compiled: Any) -> Any:
+        if hasattr(compiled, "steps"):
+            compiled.steps = steps
+        return compiled
+
+    return mark
+
+
 def entry_point(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     """Return the machine code of a kernel for arguments of these types, compiled if necessary.
 

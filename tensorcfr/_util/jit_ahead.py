@@ -10,26 +10,32 @@ This relies on internals of numba; see :mod:`tensorcfr._util.jit`.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numba
 import numpy as np
 from numba.core import serialize
-from numba.core.registry import CPUDispatcher
+from numba.core.bytecode import FunctionIdentity
+from numba.core.registry import CPUDispatcher, cpu_target
 
 from .hardware import available_cores
-from .jit_cache import KernelCache
+from .jit_cache import KernelCache, import_array_functions
+from .jit_pieces import PieceQueue, PutOff, compiled_piece, put_off_to
 
 Plan = Callable[[], object]
 """Function that calls kernels, which are noted instead of run: they return 0.0 and change no array.
@@ -40,8 +46,18 @@ Call = tuple["KernelDispatcher", tuple[Any, ...]]
 
 KERNELS: dict[tuple[str, str], KernelDispatcher] = {}
 """Kernels by module and name, by which a helper finds them."""
-COMPILED, FAILED = b"1", b"0"
-"""Answers of a helper."""
+PYTHON_STEPS = "TENSORCFR_PYTHON_STEPS"
+"""Environment variable with the work that a kernel may do in Python before it is compiled."""
+MOST_STEPS = "50000"
+"""Default of :data:`PYTHON_STEPS`.  A step takes about a microsecond, so that a kernel takes less
+time than it would to read its machine code from the disk a few times."""
+CALLS = 30
+"""Calls that must be possible within that work; a kernel with more work per call is compiled."""
+LARGE = 1000
+"""Letters of the argument types of a kernel whose pieces are compiled together with a helper, even
+if no other kernel is needed."""
+NUMBER_BITS = 32
+"""Functions of a process have numbers of this many bits."""
 HELPERS = "TENSORCFR_HELPERS"
 """Environment variable with the largest number of helpers."""
 MOST_HELPERS = "2"
@@ -54,6 +70,8 @@ class _Thread(threading.local):
 
     plans: tuple[Plan, ...] = ()
     """Plans of the calls that follow; empty once they have been carried out."""
+    is_together: bool = False
+    """True while kernels are being compiled together with helpers."""
     noted: dict[Call, None] | None = None
     """Calls noted so far, in their order; None if kernels run."""
 
@@ -79,7 +97,16 @@ def compiled_ahead(plan: Plan) -> Iterator[None]:
 
 
 class KernelDispatcher(CPUDispatcher):
-    """Numba's dispatcher of a kernel, whose calls can be noted."""
+    """Numba's dispatcher of a kernel, whose calls can be noted.
+
+    A kernel with :attr:`steps` is not compiled as long as it has little to do.
+    """
+
+    steps: Callable[..., float] | None = None
+    """Function that estimates the steps of a call from its arguments, if the kernel computes the
+    same bits in Python; see :func:`tensorcfr._util.jit.light`."""
+    steps_done: float = 0.0
+    """Steps of the calls that have run in Python."""
 
     @classmethod
     def adopt(cls, kernel: Any) -> None:
@@ -92,11 +119,36 @@ class KernelDispatcher(CPUDispatcher):
         if _thread.noted is not None:
             _thread.noted[self, tuple(sig)] = None
             return _return_zero
-        if _thread.plans and self.is_missing(sig):
+        is_large = len(str(sig)) >= LARGE and not _thread.is_together
+        if (_thread.plans or is_large) and self.is_missing(sig) and (most := _most_helpers()):
             plans, _thread.plans = _thread.plans, ()
-            if most := _most_helpers():
-                _compile_together(_noted(plans), most)
+            _thread.is_together = True
+            try:
+                if plans:
+                    _compile_together(_noted(plans), most)
+                if is_large and _can_fork() and self.is_missing(sig):
+                    _compile_together([(self, tuple(sig))], 1)
+            finally:
+                _thread.is_together = False
         return super().compile(sig)
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        """Return a function that numba calls for arguments of types that are not compiled."""
+        if self.steps is not None and self._is_light(self.steps(*args)):
+            if _thread.noted is not None:
+                return _return_zero
+            if self.is_missing(tuple(map(numba.typeof, args))):
+                self.steps_done += self.steps(*args)
+                return self._run_in_python
+        return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+
+    def _is_light(self, steps: float) -> bool:
+        most = _whole_number(PYTHON_STEPS, MOST_STEPS)
+        return steps * CALLS <= most and self.steps_done + steps <= most
+
+    def _run_in_python(self, *args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return self.py_func(*args)
 
     def is_missing(self, sig: Any) -> bool:
         """Return whether the code is neither in this process nor in the cache."""
@@ -123,6 +175,48 @@ def _noted(plans: tuple[Plan, ...]) -> list[Call]:
     return sorted(missing, key=lambda call: len(str(call[1])), reverse=True)
 
 
+class _SharedWork(PieceQueue):
+    """Kernels and pieces that are still to be compiled.
+
+    Args:
+        calls: The kernels; this process takes the first one, and helpers the last one.
+    """
+
+    def __init__(self, calls: list[Call]) -> None:
+        super().__init__()
+        self._kernels = deque(calls)
+        self._has_ended = False
+
+    def first(self) -> Call | None:
+        """Take the first kernel; None if none is left."""
+        with self.changed:
+            return self._kernels.popleft() if self._kernels else None
+
+    def for_helper(self) -> Call | PutOff | None:
+        """Take a piece, or else the last kernel, or wait; None if the work has ended."""
+        with self.changed:
+            while not self._has_ended:
+                if piece := self.next():
+                    return piece
+                if self._kernels and not self.expects_pieces:
+                    return self._kernels.pop()
+                self.changed.wait()
+        return None
+
+    def put_back(self, call: Call) -> None:
+        """Return a kernel that no helper can compile."""
+        with self.changed:
+            self._kernels.appendleft(call)
+
+    def end(self, *, drop: bool = False) -> None:
+        """End the work for helpers, and drop the kernels that are left if told."""
+        with self.changed:
+            self._has_ended = True
+            if drop:
+                self._kernels.clear()
+            self.changed.notify_all()
+
+
 def _compile_together(calls: list[Call], most: int) -> None:
     """Compile kernels here, from the first on, and in helpers, from the last on.
 
@@ -130,21 +224,29 @@ def _compile_together(calls: list[Call], most: int) -> None:
         calls: The kernels.
         most: Largest number of helpers.
     """
-    left = deque(calls)
+    work = _SharedWork(calls)
     helpers: list[_Helper] = []
     try:
         with suppress(OSError, RuntimeError):  # No more processes, or threads.
-            for _ in range(min(most, len(calls) - 1)):
-                helpers.append(_Helper(left))
-        # No kernel is left, or the call that needs the kernel will raise its error again.
-        with suppress(Exception):
-            while helpers:
-                kernel, sig = left.popleft()
+            # A new process starts too late for the pieces of the first kernel.
+            is_early = _can_fork()
+            for _ in range(min(most, len(calls) - (not is_early))):
+                helpers.append(_Helper(helpers))
+            # The first kernel is the largest, and would end last: helpers begin with its pieces.
+            work.expect(pieces=is_early and bool(helpers))
+            for helper in helpers:
+                helper.begin(work)
+        # The call that needs a kernel with an error will raise it again.
+        with suppress(Exception), put_off_to(work):
+            while helpers and (call := work.first()):
+                kernel, sig = call
                 kernel.compile(sig)
+                work.expect(pieces=False)
+        work.end()
         for helper in helpers:
-            helper.thread.join()
+            helper.join()
     finally:
-        left.clear()
+        work.end(drop=True)
         for helper in helpers:
             helper.end()
 
@@ -158,82 +260,200 @@ def _most_helpers() -> int:
     Raises:
         ValueError: The environment variable is not a whole number.
     """
-    text = os.environ.get(HELPERS, MOST_HELPERS)
-    if not text.isdecimal():
-        raise ValueError(f"{HELPERS} must be a whole number, 0 or more, not {text!r}")
+    most = _whole_number(HELPERS, MOST_HELPERS)
     is_python = Path(sys.executable or "").stem.lower().startswith("python")
     if not is_python or multiprocessing.parent_process() is not None:
         return 0
-    return min(int(text), available_cores() - 1)
+    return min(most, available_cores() - 1)
+
+
+def _whole_number(variable: str, default: str) -> int:
+    """Return the value of an environment variable.
+
+    Raises:
+        ValueError: It is not a whole number.
+    """
+    text = os.environ.get(variable, default)
+    if not text.isdecimal():
+        raise ValueError(f"{variable} must be a whole number, 0 or more, not {text!r}")
+    return int(text)
 
 
 class _Helper:
     """Process that compiles kernels, and the thread of this process that sends them to it.
 
     Args:
-        left: Kernels that are still to be compiled; the helper takes them from the end.
+        others: Helpers that have started before.
     """
 
-    def __init__(self, left: deque[Call]) -> None:
-        path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
-        environment = os.environ | {"PYTHONPATH": path}
-        if folder := numba.config.CACHE_DIR:  # type: ignore[attr-defined]
-            environment["NUMBA_CACHE_DIR"] = os.path.abspath(folder)
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
-        self.thread = threading.Thread(target=self._send, args=(left,), daemon=True)
-        try:
-            self.thread.start()
-        except BaseException:
-            self.process.kill()
-            self.process.communicate()
-            raise
+    def __init__(self, others: list[_Helper]) -> None:
+        # A new process has other numbers of functions than this one and than other helpers, because
+        # the names of functions in LLVM have these numbers.
+        first_number = (len(others) + 1) << NUMBER_BITS
+        self.process = _Fork(first_number, others) if _can_fork() else _new_process(first_number)
+        self._thread: threading.Thread | None = None
 
-    def _send(self, left: deque[Call]) -> None:
-        """Send kernels, one after the other, until none is left or the process has ended."""
-        stdin, stdout = self.process.stdin, self.process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        # No kernel is left, or the process has ended.
+    def begin(self, work: _SharedWork) -> None:
+        """Send work to the process, until it has ended."""
+        self._thread = threading.Thread(target=self._send, args=(work,), daemon=True)
+        self._thread.start()
+
+    def _send(self, work: _SharedWork) -> None:
+        """Send kernels and pieces, one after the other, until the work or the process has ended."""
+        # The process has ended.
         with suppress(Exception):
-            answer = COMPILED
-            while answer:
-                kernel, sig = left.pop()
+            while item := work.for_helper():
+                if isinstance(item, PutOff):
+                    answer = None
+                    try:
+                        answer = self._answer(item.request)
+                    finally:
+                        work.finish(item, answer)
+                    continue
+                kernel, sig = item
                 name = kernel.py_func.__module__, kernel.py_func.__qualname__
                 try:
-                    message = serialize.dumps((name, sig))  # type: ignore[no-untyped-call]
+                    message = serialize.dumps((name, (sig,)))  # type: ignore[no-untyped-call]
                 except Exception:
-                    left.appendleft((kernel, sig))  # This process compiles it.
+                    work.put_back(item)  # This process compiles it.
                     break
-                stdin.write(message)
-                stdin.flush()
-                answer = stdout.read(1)
+                self._answer(message)
+
+    def join(self) -> None:
+        """Wait until the process has compiled its last kernel."""
+        if self._thread is not None:
+            self._thread.join()
 
     def end(self) -> None:
         """End the process, even if it is compiling."""
         self.process.kill()
-        self.thread.join()
+        self.join()
         self.process.communicate()
 
+    def _answer(self, message: bytes | None) -> Any:
+        """Send a message to the process, and return its answer."""
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        pickle.dump(message, stdin)
+        stdin.flush()
+        return pickle.load(stdout)
 
-def serve() -> None:
-    """Compile the kernels that arrive on standard input, in a helper process."""
+
+def _can_fork() -> bool:
+    """Return whether a copy of this process can compile, which starts without a delay.
+
+    Libraries of macOS do not work in a copy.  A lock that another thread holds is never released in
+    a copy.
+    """
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+class _Fork:
+    """Copy of this process that compiles kernels, with the methods of ``subprocess.Popen``.
+
+    Args:
+        first_number: Number of the first function that the copy compiles.
+        others: Helpers that have started before.
+    """
+
+    def __init__(self, first_number: int, others: list[_Helper]) -> None:
+        (requests, send), (receive, answers) = os.pipe(), os.pipe()
+        self.stdin, self.stdout = os.fdopen(send, "wb"), os.fdopen(receive, "rb")
+        # A pipe ends when all copies of its file are closed.
+        kept_open = [
+            stream
+            for process in (self, *(earlier.process for earlier in others))
+            for stream in (process.stdin, process.stdout)
+            if stream is not None
+        ]
+
+        # Both processes need numba's modules, which this one would import later.
+        import_array_functions()
+        cpu_target.target_context.refresh()
+
+        def work() -> None:
+            for stream in kept_open:
+                stream.close()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            logging.disable(logging.CRITICAL)
+            warnings.simplefilter("ignore")
+            serve(first_number, os.fdopen(requests, "rb"), os.fdopen(answers, "wb"))
+
+        self._process = multiprocessing.get_context("fork").Process(target=work, daemon=True)
+        try:
+            # Python warns of threads of other libraries, such as those of BLAS, which kernels do
+            # not use.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._process.start()
+        except BaseException:
+            self.stdin.close()
+            self.stdout.close()
+            raise
+        finally:
+            os.close(requests)
+            os.close(answers)
+
+    def kill(self) -> None:
+        """End the process."""
+        self._process.kill()
+
+    def communicate(self) -> None:
+        """Wait for the end of the process, and close its pipes."""
+        self._process.join()
+        for stream in (self.stdin, self.stdout):
+            with suppress(OSError):
+                stream.close()
+
+
+def _new_process(first_number: int) -> subprocess.Popen[bytes]:
+    """Start Python with a helper."""
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    environment = os.environ | {"PYTHONPATH": path, HELPERS: "0"}
+    if folder := numba.config.CACHE_DIR:  # type: ignore[attr-defined]
+        environment["NUMBA_CACHE_DIR"] = os.path.abspath(folder)
+    program = (
+        f"import sys; from {__name__} import serve; "
+        f"serve({first_number}, sys.stdin.buffer, sys.stdout.buffer)"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+    )
+
+
+def serve(first_number: int, requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Compile the kernels and pieces that arrive, in a helper process.
+
+    Args:
+        first_number: Number of the first function that it compiles.
+        requests: Stream of pickled names of kernels with the argument types, and of requests for
+            pieces, which have None as name.
+        answers: Stream for a pickled answer to each: the code of a piece, True for a kernel, or
+            None if it cannot be compiled.
+    """
     # Importing the package registers the rules, whose types are part of signatures.
     import_module(__name__.partition(".")[0])
-    answers = sys.stdout.buffer
+    import_array_functions()
+    FunctionIdentity._unique_ids = count(first_number)
+    contexts = cpu_target.typing_context, cpu_target.target_context
     with suppress(EOFError, KeyboardInterrupt):
         while True:
-            name, sig = pickle.load(sys.stdin.buffer)
-            answer = FAILED
+            answer: Any = None
+            message = pickle.load(requests)
+            # A module may not exist here.
             with suppress(Exception):
-                import_module(name[0])
-                KERNELS[name].compile(sig)
-                answer = COMPILED
-            answers.write(answer)
+                name, arguments = pickle.loads(message)
+                if name is None:
+                    answer = compiled_piece(contexts, *arguments)
+                else:
+                    import_module(name[0])
+                    answer = bool(KERNELS[name].compile(*arguments))
+            pickle.dump(answer, answers)
             answers.flush()

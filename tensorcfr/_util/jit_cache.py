@@ -51,7 +51,7 @@ def _is_ours(function: Callable[..., Any]) -> bool:
 
 
 @cache
-def _import_array_functions() -> None:
+def import_array_functions() -> None:
     """Import numba's functions on arrays without ``scipy.linalg``, which takes 0.2 s.
 
     Numba imports both before it loads or compiles a kernel; it needs ``scipy.linalg`` only to check
@@ -100,7 +100,7 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled kernel for a signature, or None if it must be compiled."""
-        _import_array_functions()
+        import_array_functions()
         try:
             return super().load_overload(sig, target_context)
         except Exception:

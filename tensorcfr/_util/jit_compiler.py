@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba.core import ir, types
-from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.errors import NumbaTypeError
@@ -26,41 +25,12 @@ from numba.core.untyped_passes import IRProcessing
 
 from .jit_lowering import LowerKernel
 from .jit_operators import remembered_operators
+from .jit_pieces import PieceLibrary, compile_those_left, pieces_of_one_function, put_off
 
 LENDERS: set[Any] = set()
 """Pieces that return borrowed arrays."""
 BORROWERS: set[Any] = set()
 """Pieces that remove reference counts from arrays."""
-
-
-class _PieceLibrary(JITCodeLibrary):
-    """Code of a piece of kernels, before optimisation.
-
-    It is optimised and translated to machine code as part of the kernels that call it. Numba would
-    also do both for every piece separately, for code that never runs.
-    """
-
-    def _optimize_final_module(self) -> None:
-        """Skip the optimisation, which the kernels do."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """Return 0, because there is no machine code."""
-        return 0
-
-    @property
-    def codegen(self) -> Any:
-        """Stand-in for the code generator, which ignores the environments that numba sets."""
-        return _NoMachineCode
-
-
-class _NoMachineCode:
-    @staticmethod
-    def set_env(name: str, environment: Any) -> None:
-        """Ignore the environment: no machine code would use it."""
 
 
 BORROWED = frozenset(
@@ -98,6 +68,7 @@ class _CountNoReferences(FunctionPass):
     def run_pass(self, state: Any) -> bool:
         """Change the target of such a piece, between typing and lowering; return False, as no code
         changes."""
+        compile_those_left()
         _check_borrowed(state)
         if not _makes_arrays(state):
             state.targetctx = state.targetctx.subtarget(enable_nrt=False)
@@ -243,7 +214,7 @@ class KernelCompiler(Compiler):
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function; it is called for pieces, too, within the call for their kernel."""
-        with _without_garbage_collection():
+        with _without_garbage_collection(), pieces_of_one_function():
             return super().compile_extra(func)
 
 
@@ -269,6 +240,10 @@ class PieceCompiler(KernelCompiler):
         self, typing_context: Any, target_context: Any, library: Any, *others: Any
     ) -> None:
         piece_library = (
-            _PieceLibrary(target_context.codegen(), "piece") if library is None else library
+            PieceLibrary(target_context.codegen(), "piece") if library is None else library
         )
         super().__init__(typing_context, target_context, piece_library, *others)
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a piece, or put it off until its code is needed."""
+        return put_off(self, lambda: super(PieceCompiler, self).compile_extra(func), func)

@@ -22,6 +22,8 @@ as endless."""
 INDEX_LIMIT = 2**32 - 3
 """Largest number of nodes of a traversal tree, and of numbers in its table: indices are uint32, and
 the two largest values are reserved as codes."""
+MOST_NODES_OF_PAGE = 20_000
+"""Largest number of nodes in a page for sharing by default."""
 HAND_PAIRS_PER_DEAL = 16
 """Largest number of pairs of hands per possible deal. Above this ratio the product of the hands is
 too sparse, and the game is compiled from its histories."""

@@ -10,7 +10,6 @@ import typer
 from .. import __version__
 from ..analysis.walkthroughs import walkthrough as walk
 from ..compilers import compile_game
-from ..viewer import iteration_page
 from . import (
     argument_parsers,
     boards_command,
@@ -115,6 +114,9 @@ def walkthrough(
     if html is None:
         report.print_walkthrough(plain_console(), walk(*arguments, **options))
         return
+    # Other commands start in less time without the viewer.
+    from ..viewer import iteration_page
+
     steps = argument_parsers.read_deal(line) or ()
     iteration_page(*arguments, **options, line=steps).save(html)
     typer.echo(f"wrote {html}")

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from .._util.hardware import available_cores
-from .._util.jit_ahead import HELPERS
+from .._util.jit_ahead import HELPERS, PYTHON_STEPS
 from .console import FAILURE, end, errors_in_one_line
 
 RANGES = "--pot 10 --stacks 20 --bets 60%,a --raises a --iters 2"
@@ -38,8 +38,9 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 
 def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command of this program in a folder; it reads an end of input at once."""
-    # Features are compiled side by side, so that helpers would find no idle core.
-    environment = os.environ | {HELPERS: "0"}
+    # Features are compiled side by side, so that helpers would find no idle core.  On these small
+    # games, some kernels would run in Python.
+    environment = os.environ | {HELPERS: "0", PYTHON_STEPS: "0"}
     if cache := environment.get("NUMBA_CACHE_DIR"):
         environment["NUMBA_CACHE_DIR"] = os.path.abspath(cache)
     return subprocess.run(

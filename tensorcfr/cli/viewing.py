@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._util.limits import MOST_NODES_OF_PAGE
 from ..compilers import compile_game
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
-from ..viewer import save_html
-from ..viewer import view as serve
-from ..viewer.page import MAX_NODES, PageSize
 from . import argument_parsers
 from .console import errors_in_one_line
+
+if TYPE_CHECKING:
+    from ..viewer.page import PageSize
 
 LARGE = 20_000_000
 """Size of a page in bytes above which the command asks before it writes it."""
@@ -61,7 +62,7 @@ def view(
         typer.Option(
             min=1, help="Write at most this many nodes, the first ones, to the page of --html."
         ),
-    ] = MAX_NODES,
+    ] = MOST_NODES_OF_PAGE,
     line: Annotated[
         str,
         typer.Option(help="Begin the page of --html at this line, 'check bet66', or infoset."),
@@ -92,11 +93,14 @@ def view(
 
     Only this machine can open the page. Ctrl-C ends, and keeps solutions that the page has solved.
     """
+    # Other commands start in less time without the viewer.
+    from .. import viewer
+
     argument_parsers.check_target("--html", html, force=force)
     if source is None:
         if html or algorithm or iters is not None:
             raise ValueError("view: --html, --algorithm and --iters need a solution or a game")
-        serve(port=port, browser=browser, folder=folder, announce=typer.echo)
+        viewer.view(port=port, browser=browser, folder=folder, announce=typer.echo)
         return
     saved = argument_parsers.is_saved(source, algorithm, iters)
     count = argument_parsers.DEFAULT_ITERATIONS if iters is None and not saved else iters
@@ -113,7 +117,7 @@ def view(
         solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
     second = Solution.load(second_file, registered=False) if second_file else None
     if html:
-        save_html(
+        viewer.save_html(
             solution,
             html,
             second=second,
@@ -124,7 +128,7 @@ def view(
         )
         typer.echo(f"wrote {html}")
     else:
-        serve(
+        viewer.view(
             solution,
             second,
             iters=count,

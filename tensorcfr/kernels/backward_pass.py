@@ -348,7 +348,9 @@ def _step_stored_strategies(
     zero, floor = as_precision_of(v[0], 0.0), step.floor
     find_tie_thresholds(value, lanes, rows)
     _mean_values(strategy, lanes, value, v)
-    baseline = _find_paces(rule, part, lanes, step, rows)
+    _find_paces(rule, part, lanes, step, rows)
+    # Instantaneous regrets are measured from it.
+    baseline = rows.baseline if rule.paced else v
     total[:count] = zero
     # Update the regrets, and store preferences in place of the strategies.
     for a in range(actions):
@@ -392,18 +394,13 @@ def _step_stored_strategies(
 
 @by_types
 def _find_paces(rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows) -> Any:
-    """Compute the pace of each infoset, in ``rows.pace``, for a rule that sets one.
-
-    Returns:
-        float (LONGEST,): the value from which the instantaneous regrets are measured.
-    """
-    return _paces_of_agreement if rule.paced else lambda rule, part, lanes, step, rows: rows.mean
+    """Compute the pace of each infoset, in ``rows.pace``, for a rule that sets one, and the value
+    from which its regrets are measured, in ``rows.baseline``."""
+    return _paces_of_agreement if rule.paced else lambda rule, part, lanes, step, rows: None
 
 
 @inlined
-def _paces_of_agreement(
-    rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows
-) -> np.ndarray:
+def _paces_of_agreement(rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
     """Compute the pace of each infoset from the agreement of its regrets with earlier ones.
 
     Regrets are measured from the strategy without its floor.  Measured from the strategy with its
@@ -434,7 +431,6 @@ def _paces_of_agreement(
             gained[lane] += max(cumulative[lane], zero)
     for lane in range(count):
         rows.pace[lane] = _pace(step, product[lane], new[lane], old[lane], gained[lane])
-    return baseline
 
 
 @inlined

@@ -6,12 +6,13 @@ values need the mean under a strategy instead (:func:`average_up`).
 
 from __future__ import annotations
 
+import math
 from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.jit import borrowed, inlined, kernel, kernel_with
+from .._util.jit import borrowed, inlined, kernel, kernel_with, light
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..payoff.lanes import dot
@@ -82,7 +83,14 @@ def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
     return strategy
 
 
+def _steps_without_locks(form: SequenceForm, *others: Any) -> float:
+    """Estimate the steps of a kernel whose last argument are the locks."""
+    return form.n_sequences if others[-1] is None else math.inf
+
+
 @_takes_bare_form
+# With a floor, products are rounded before it is added.
+@light(lambda *arguments: _steps_without_locks(*arguments) if arguments[2] == 0.0 else math.inf)
 @kernel_with(_work)
 def match_weights(
     form: SequenceForm,
@@ -122,6 +130,7 @@ def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
 
 
 @_takes_bare_form
+@light(lambda form, *others: form.n_sequences)
 @kernel_with(lambda: np.empty(TILE))
 def realization_plan(
     form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, parent_reach: np.ndarray
@@ -568,6 +577,7 @@ def _add_free(
 
 
 @_takes_bare_form
+@light(_steps_without_locks)
 @kernel_with(_work)
 def best_total(
     form: SequenceForm,

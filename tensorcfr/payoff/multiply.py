@@ -80,7 +80,8 @@ def _source_per_part(operator: Any, role: str, line: str) -> tuple[dict[str, Any
 def _add_share(operator, k, share):  # type: ignore[no-untyped-def]
     line = "    if k == {k}:\n        function_{k}(operator[{k}], share)\n"
     scope, lines = _source_per_part(operator, "add", line)
-    exec(f"def add(operator, k, share):\n    pass\n{lines}", scope)
+    exec(f"def add(operator, k, share) -> None:\n    pass\n{lines}", scope)
+    scope["add"].stands_for = add_share
     return scope["add"]
 
 

@@ -37,7 +37,7 @@ from .warm_start import WarmStart
 
 CHECKPOINT_SECONDS = 600.0
 """Default time between two checkpoint files, in seconds."""
-MOST_AHEAD = 1_000_000
+MOST_AHEAD = 20_000_000
 """Largest number of sequences of games whose kernels are compiled together, for which a second
 solver is allocated.  Larger games take longer to solve than to compile."""
 

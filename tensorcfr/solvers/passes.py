@@ -77,7 +77,9 @@ class Passes:
         elif count:
             self.run(pass_schedule(self._record, first, count, played_floor, self._form.n_players))
         else:
-            self.run(empty_schedule((1,), self._record, self._form.n_players))
+            # One thread suffices, and compiles the kernels that are noted by this thread.
+            nothing = empty_schedule((1,), self._record, self._form.n_players)
+            self.run_share(nothing, 0, 0, 1, new_counters(1))
 
     @property
     def whole(self) -> Part:
@@ -98,7 +100,7 @@ class Passes:
         # One thread computes the payoffs of cards: the others would wait for it, and then each
         # would fetch its results from another core's cache.
         by_cards = any(part.kind == "cards" for part in self._form.trunk.operator)
-        threads, counters = 1 if by_cards else self.threads, new_counters(1)
+        threads, counters = 1 if by_cards or not count else self.threads, new_counters(1)
         run_together(
             lambda thread: iteration.iterate(*arguments, thread, threads, counters),
             threads,

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from .._util.argument_checks import Flag, Kind, Text, Where, Whole, checked
 from .._util.files import replacing
+from .._util.limits import MOST_NODES_OF_PAGE
 from .._util.plain import plain
 from .._util.renamed import renamed_parameters
 from ..analysis.hand_tables import LONGEST_LINE
@@ -24,8 +25,6 @@ from ..solvers.solution import Solution
 from .rounding import rounded
 from .session import Session
 
-MAX_NODES = 20_000
-"""Largest number of nodes in a file by default."""
 DIGITS = 6
 """Significant digits of the numbers in a file."""
 LONG_SECONDS = 3.0
@@ -123,7 +122,7 @@ def save_html(
     path: Annotated[str | Path, Where()],
     *,
     second: Annotated[Solution | None, SOLUTION] = None,
-    most: Annotated[int, Whole(1)] = MAX_NODES,
+    most: Annotated[int, Whole(1)] = MOST_NODES_OF_PAGE,
     line: Annotated[str, Text(LONGEST_LINE)] = "",
     street: Annotated[bool, Flag()] = False,
     tell: Annotated[Callable[[PageSize], object] | None, Kind((Callable,), "a function")] = None,

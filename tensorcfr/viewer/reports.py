@@ -60,6 +60,10 @@ class Solving(Protocol):
         """Stop the running solve, and wait for its solution."""
 
 
+class _DroppedError(Exception):
+    """End of a report whose spot is no longer shown."""
+
+
 class Reports:
     """Report of a line on many boards, for the spot that a session shows.
 
@@ -88,6 +92,7 @@ class Reports:
         self._began = 0.0
         self._error: str | None = None
         self._is_stopped = False
+        self._is_dropped = False
         self._opening: str | None = None
         self._opened = 0
         self._compiles = Compiles()
@@ -146,6 +151,14 @@ class Reports:
     def stop(self) -> None:
         """Stop the report after the board that is being solved."""
         self._is_stopped = True
+
+    def drop(self) -> None:
+        """Stop the report at once, because its spot is no longer shown.
+
+        The table keeps the boards that are finished.
+        """
+        self.stop()
+        self._is_dropped = True
 
     def forget(self) -> None:
         """Drop the solutions that are kept for opening; a running report keeps no more."""
@@ -232,14 +245,20 @@ class Reports:
                     self._done += 1
                     if self._is_stopped:
                         return
+        except _DroppedError:
+            pass
         except Exception as error:
             self._error = str(error) or type(error).__name__
+
+    def _end_if_dropped(self, progress: object) -> None:
+        if self._is_dropped:
+            raise _DroppedError
 
     def _solve_board(self, rules: Spot, **options: Any) -> Solution:
         """Solve the spot of a board, and keep the solution while there is memory."""
         # By name, so that files of the solution can compile it.
         game = compile_game(rules.game, **rules.options)
-        solution = solve(game, **options)
+        solution = solve(game, progress=self._end_if_dropped, **options)
         size = game.nbytes + sum(array.nbytes for array in solution.state or ())
         self._solutions["".join(str(rules.cards[card]) for card in rules.board)] = solution, size
         while self.nbytes > self._most_kept or free_memory() < SPARE * size:

@@ -218,6 +218,7 @@ class SpotForm:
                     return
                 if self.session is not None and self.session is not session:
                     self.session.stop()
+                    self.session.reports.drop()
                 self._take(session)
                 self.view = view
             except CancelledError:

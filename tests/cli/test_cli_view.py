@@ -70,7 +70,7 @@ def test_a_game_is_solved_in_the_browser(tmp_path: Path, monkeypatch: pytest.Mon
         asked.append((solution, other, options))
         options["announce"]("http://here")
 
-    monkeypatch.setattr("tensorcfr.cli.viewing.serve", serve)
+    monkeypatch.setattr("tensorcfr.viewer.view", serve)
     saved = solve(compile_game("kuhn"), "cfr+", iters=3).save(tmp_path / "s.npz")
     assert printed("view", "kuhn") == "http://here\n"
     printed("view", "kuhn", "--iters", "7", "--algorithm", "cfr+", "--port", "1234")
@@ -85,7 +85,7 @@ def test_a_game_is_solved_in_the_browser(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_without_a_game_the_form_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
-    monkeypatch.setattr("tensorcfr.cli.viewing.serve", lambda **options: asked.append(options))
+    monkeypatch.setattr("tensorcfr.viewer.view", lambda **options: asked.append(options))
     printed("view", "--no-browser", "--port", "1234")
     assert [(own["port"], own["browser"]) for own in asked] == [(1234, False)]
     assert "need a solution or a game" in refused(USAGE, "view", "--iters", "5")

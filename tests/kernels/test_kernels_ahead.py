@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module, reload
@@ -14,19 +17,37 @@ import numpy as np
 import pytest
 
 from tensorcfr import compile_game
-from tensorcfr._util import jit_ahead
+from tensorcfr._util import jit_ahead, jit_pieces
 from tensorcfr.solvers import driver
 from tensorcfr.solvers.request import SolveRequest
 
 pytestmark = pytest.mark.compiled
 
 KERNELS = """
-from tensorcfr._util.jit import kernel
+from tensorcfr._util.jit import inlined, kernel
+
+@inlined
+def add(first, second) -> None:
+    add_twice(first, second, 0.5)
+
+@inlined
+def add_twice(first, second, factor) -> None:
+    for _ in range(2):
+        first[0] += factor * second[0]
 
 @kernel
 def long(first, second, third):
-    first[0] += second[0] + third[0]
+    add(first, second)
+    add(first, third)
     return first[0]
+
+@inlined
+def wrong(first) -> None:
+    return first[0]
+
+@kernel
+def bad(first):
+    wrong(first)
 
 @kernel
 def short(first):
@@ -66,8 +87,17 @@ def use(kernels: ModuleType) -> tuple[int, list[np.ndarray]]:
     return plans, planned
 
 
-def test_a_helper_compiles_a_part(kernels: ModuleType) -> None:
+START = {"a copy of this process": True, "a new process": False}
+
+
+@pytest.mark.parametrize("forks", START.values(), ids=START.keys())
+def test_a_helper_compiles_a_part(
+    kernels: ModuleType, forks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """This process compiles the kernel with more arguments; the plan runs none and changes none."""
+    if forks and not jit_ahead._can_fork():
+        pytest.skip("another system, or other threads run")
+    monkeypatch.setattr(jit_ahead, "_can_fork", lambda: forks)
     plans, planned = use(kernels)
     assert plans == 1
     assert not np.any(planned)
@@ -100,6 +130,7 @@ def test_without_a_helper_this_process_compiles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable(tmp_path))
+    monkeypatch.setattr(jit_ahead, "_can_fork", lambda: False)
     use(kernels)
     assert kernels.long.stats.cache_misses
     assert kernels.short.stats.cache_misses
@@ -114,6 +145,88 @@ def test_the_number_of_helpers_is_checked(
     monkeypatch.setenv(jit_ahead.HELPERS, "0")
     use(kernels)
     assert kernels.short.stats.cache_misses
+
+
+class Answers(jit_pieces.PieceQueue):
+    """Queue of pieces from which a helper takes each at once.
+
+    Args:
+        answers: Function that returns the helper's answer to a request.
+    """
+
+    def __init__(self, answers: Callable[[bytes], bytes | None]) -> None:
+        super().__init__()
+        self.answers = answers
+        self.names: list[str] = []
+
+    def add(self, piece: jit_pieces.PutOff) -> None:
+        super().add(piece)
+        taken = self.next()
+        assert taken is piece
+        assert piece.request is not None
+        _, (_, name, *_) = pickle.loads(piece.request)
+        self.names.append(name)
+        self.finish(piece, self.answers(piece.request))
+
+
+def compiled_by_a_helper(request: bytes) -> bytes | None:
+    """Return the answer of a helper in a process of its own."""
+    program = "from tensorcfr._util.jit_ahead import serve; import sys; "
+    program += "serve(1 << 32, sys.stdin.buffer, sys.stdout.buffer)"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=pickle.dumps(request),
+        capture_output=True,
+        check=True,
+        env=environment,
+    )
+    answer: bytes | None = pickle.loads(done.stdout)
+    return answer
+
+
+def fails(request: bytes) -> bytes | None:
+    return None
+
+
+@pytest.mark.parametrize("answers", [compiled_by_a_helper, fails])
+def test_a_piece_of_a_helper_is_that_of_this_process(
+    kernels: ModuleType, answers: Callable[[bytes], bytes | None]
+) -> None:
+    """A piece that no helper can compile is compiled here."""
+    queue = Answers(answers)
+    with jit_pieces.put_off_to(queue):
+        assert kernels.long(*np.array([[2.0], [3.0], [4.0]])) == 9.0
+    assert queue.names == (["add"] if answers is compiled_by_a_helper else ["add", "add_twice"])
+    assert not queue.pieces
+
+
+def test_pieces_without_a_helper_are_compiled_by_the_kernel(kernels: ModuleType) -> None:
+    queue = jit_pieces.PieceQueue()
+    with jit_pieces.put_off_to(queue):
+        assert kernels.long(*np.array([[2.0], [3.0], [4.0]])) == 9.0
+    assert queue.next() is None, "each is taken"
+
+
+def test_a_bad_piece_raises_its_error_each_time(kernels: ModuleType) -> None:
+    """Numba remembers the type of a piece that is put off, but not its error."""
+    texts = np.array(["a"]), np.array([3.0]), np.array([4.0])
+    for queue in (jit_pieces.PieceQueue(), jit_pieces.PieceQueue()):
+        with (
+            jit_pieces.put_off_to(queue),
+            pytest.raises(
+                numba.core.errors.TypingError, match=r"No implementation of function.*iadd"
+            ),
+        ):
+            kernels.long(*texts)
+
+
+def test_a_piece_keeps_its_declaration(kernels: ModuleType) -> None:
+    with (
+        jit_pieces.put_off_to(jit_pieces.PieceQueue()),
+        pytest.raises(numba.core.errors.NumbaError, match="wrong is declared to return None"),
+    ):
+        kernels.bad(np.zeros(1))
 
 
 @pytest.mark.parametrize(

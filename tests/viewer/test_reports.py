@@ -99,6 +99,20 @@ def test_a_board_is_opened_and_solved(session: Session, tmp_path: Path) -> None:
     assert about["solutions"][0]["exploitability"] <= 1.0  # Per cent of a pot of 100.
 
 
+def test_a_new_spot_ends_the_report(session: Session, tmp_path: Path) -> None:
+    """It ends within the solve of a board, and its table has no row of that board."""
+    shown = Session(session.solutions[0].solution, precision="float32")
+    reports, form = shown.reports, SpotForm(shown)
+    shown.folder = tmp_path
+    reports.begin(" ".join(BOARDS), 0, 1e-9)
+    form.begin({"game": "kuhn", "iterations": 1})
+    told = finished(reports)
+    assert form.session is not shown
+    assert told["rows"] == []
+    assert told["error"] is None
+    assert not list((tmp_path / "reports").iterdir())
+
+
 def test_solutions_are_dropped_if_memory_is_short(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

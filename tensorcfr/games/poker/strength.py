@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._util.jit import inlined, kernel
+from ..._util.jit import inlined, kernel, light
 
 HIGH_CARD, PAIR, TWO_PAIR, THREE, STRAIGHT, FLUSH, FULL_HOUSE, FOUR, STRAIGHT_FLUSH = range(9)
 CATEGORIES = (
@@ -139,6 +139,7 @@ def _suit_masks(cards: np.ndarray) -> tuple[int, int, int, int]:
     return s0, s1, s2, s3
 
 
+@light(lambda board, hands: 5 * len(hands))
 @kernel
 def strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
     """Compute the strength of every hand on a board.
