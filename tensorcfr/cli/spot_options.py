@@ -55,10 +55,7 @@ class SpotOptions:
         str | None, typer.Option(metavar="RANGE", help="Set the range of the player who acts last.")
     ] = None
     middle: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RANGE", help="Set the range of a third player, who acts between these two."
-        ),
+        str | None, _setting("Set the range of a third player, who acts between these two.")
     ] = None
     pot: Annotated[float | None, typer.Option(help="Set the chips in the pot.")] = None
     stacks: Annotated[

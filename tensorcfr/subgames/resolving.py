@@ -313,8 +313,8 @@ def _check_for_three(game: Any, method: str, record: Record, *, ends_early: bool
     reason = ""
     if method != UNSAFE:
         reason = (
-            f"method={method!r} bounds the values of one opponent, who may still gain from the "
-            f"other one or from both: give method={UNSAFE!r}, which promises nothing"
+            f"method={method!r} is for two players, because it bounds the values of one opponent "
+            f"only: give method={UNSAFE!r}, which promises nothing"
         )
     elif record.is_exact:
         reason = f"{record.name} needs two players"

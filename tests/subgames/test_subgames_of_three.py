@@ -110,9 +110,15 @@ def test_a_blueprint_with_fewer_sizes_and_one_player() -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Solution], Any], str]] = {
-    "gadget": (lambda s: resolve(s.game, s, "check"), "method='resolve' bounds the values of one"),
-    "maxmargin": (lambda s: resolve(s.game, s, "check", method="maxmargin"), "'maxmargin' bounds"),
-    "gifts": (lambda s: resolve(s.game, s, "check", method="reach-maxmargin"), "margin' bounds"),
+    "gadget": (lambda s: resolve(s.game, s, "check"), "method='resolve' is for two players"),
+    "maxmargin": (
+        lambda s: resolve(s.game, s, "check", method="maxmargin"),
+        "'maxmargin' is for two",
+    ),
+    "gifts": (
+        lambda s: resolve(s.game, s, "check", method="reach-maxmargin"),
+        "margin' is for two",
+    ),
     "lp": (
         lambda s: resolve(s.game, s, "check", method="unsafe", algorithm="lp"),
         "lp needs two players",

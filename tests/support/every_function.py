@@ -592,7 +592,6 @@ NEEDS_TWO = {
     "resolve",
     "Match",
     "subgame_roots",
-    "hand_table",
     "save_html",
 }
 """Rows that need two players, or payoffs of a constant sum, and say so of a game of three."""
@@ -669,7 +668,8 @@ REASONS: dict[str, str] = {
     """,
     PRIVATE_PARTS: """
         INVARIANTS Invariant check check_chunks check_form ARRAYS KINDS PayoffBlocks
-        PayoffCards PayoffEntries PayoffPart PayoffSubsets PayoffThreeHands PayoffTriples
+        PayoffCards PayoffEntries PayoffPart PayoffSubsets PayoffThreeHands
+        PayoffThreeOrders PayoffTriples
         count_entries empty_part magnitudes product triples
     """,
     OWN_SOLVER: """
