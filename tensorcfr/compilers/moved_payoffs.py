@@ -31,7 +31,7 @@ from ..model.flat_game import Merged
 from ..payoff import count_entries
 from ..payoff.entries import entries_of_players
 from .form_of_histories import lay_out
-from .symmetric_choices import Classes, Entries, find_classes
+from .symmetric_choices import ChoiceClasses, Entries, find_classes
 
 BYTES_PER_TERMINAL = 150
 """Peak bytes per terminal while its payoff moves."""
@@ -219,7 +219,7 @@ def _infosets_that_matter(form: SequenceForm, moved: list[Entries]) -> np.ndarra
     return matters
 
 
-def _lay_out(form: SequenceForm, moved: list[Entries], classes: Classes | None) -> Merged:
+def _lay_out(form: SequenceForm, moved: list[Entries], classes: ChoiceClasses | None) -> Merged:
     """Lay out the form of the payoffs that are left.
 
     It leaves out infosets with one action, as merged forms of private hands do, and has one infoset
@@ -229,7 +229,7 @@ def _lay_out(form: SequenceForm, moved: list[Entries], classes: Classes | None) 
     merges = classes is not None
     if classes is None:
         same = np.arange(form.n_sequences)
-        classes = Classes(np.arange(form.n_infosets), same, same)
+        classes = ChoiceClasses(np.arange(form.n_infosets), same, same)
     forced = n_actions == 1
     # Other players may have payoffs against one member of a class, and none against another.
     weight = np.bincount(

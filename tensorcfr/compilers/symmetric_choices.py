@@ -1,8 +1,9 @@
 """Classes of infosets and actions that the payoffs of a game of hidden moves cannot tell apart.
 
 A player who hides a ship on an empty grid has symmetric choices: a rotation of the grid maps every
-play to another one with the same payoffs.  So all algorithms that begin with uniform strategies and
-pass over the whole game play symmetric actions alike for ever, and one of them is enough.
+play to another one with the same payoffs.  Algorithms that begin with uniform strategies and pass
+over the whole game play symmetric actions with equal probability for ever.  So they need the
+infosets after one of them only.
 
 Here two sequences, or two infosets, have one class if
 
@@ -36,7 +37,7 @@ LARGEST_SHARE = 0.75
 the time."""
 
 
-class Classes(NamedTuple):
+class ChoiceClasses(NamedTuple):
     """Representatives of the classes of a game's infosets and sequences."""
 
     infoset: np.ndarray
@@ -48,7 +49,7 @@ class Classes(NamedTuple):
     """int64 (sequences,): the first sequence of the same infoset with the class of each."""
 
 
-def find_classes(form: SequenceForm, entries: list[Entries]) -> Classes | None:
+def find_classes(form: SequenceForm, entries: list[Entries]) -> ChoiceClasses | None:
     """Find the classes of a game, or return None if merging them saves little.
 
     Args:
@@ -64,7 +65,7 @@ def find_classes(form: SequenceForm, entries: list[Entries]) -> Classes | None:
     left = sum(_count_columns(of_sequence[last]) for last, _ in entries)
     if left > LARGEST_SHARE * sum(len(payoff) for _, payoff in entries):
         return None
-    if not _are_alike(form, entries, of_sequence, of_infoset):
+    if not _have_equal_members(form, entries, of_sequence, of_infoset):
         return None
     return _representatives(form, of_sequence, of_infoset)
 
@@ -80,9 +81,9 @@ def _refined_colours(
         payoffs = np.zeros(form.n_sequences, dtype=np.uint64)
         for player, (last, _) in enumerate(entries):
             term = bits[player]
-            for other in range(form.n_players):
-                if other != player:
-                    term = hash_pair(term, colour[last[other]])
+            for opponent in range(form.n_players):
+                if opponent != player:
+                    term = hash_pair(term, colour[last[opponent]])
             np.add.at(payoffs, last[player], term)
         colour, of_infoset = _passed_down(form, *_passed_up(form, hash_pair(payoffs, colour)))
         classes = len(np.unique(colour))
@@ -144,10 +145,10 @@ def _count_columns(last: np.ndarray) -> int:
     return int((last[:, 1:] != last[:, :-1]).any(axis=0).sum()) + bool(last.size)
 
 
-def _are_alike(
+def _have_equal_members(
     form: SequenceForm, entries: list[Entries], of_sequence: np.ndarray, of_infoset: np.ndarray
 ) -> bool:
-    """Return whether the members of each class are alike.
+    """Return whether the members of each class have equal payoffs and infosets.
 
     Args:
         form: The sequence form.
@@ -194,24 +195,27 @@ def _have_equal_rows(
     if (count != count[first]).any():
         return False
     start = np.cumsum(count) - count
-    other = np.arange(len(begin)) + (start[first] - start)[key[0]]
-    same_columns = np.array_equal(key[1:, other], key[1:])
+    partner = np.arange(len(begin)) + (start[first] - start)[key[0]]
+    same_columns = np.array_equal(key[1:, partner], key[1:])
     limit = 2.0 / PAYOFF_HASH_STEPS * size
-    return same_columns and not (np.abs(total[other] - total) > limit).any()
+    return same_columns and not (np.abs(total[partner] - total) > limit).any()
 
 
 def _representatives(
     form: SequenceForm, of_sequence: np.ndarray, of_infoset: np.ndarray
-) -> Classes:
-    """Return the classes as :class:`Classes`; the arguments are those of :func:`_are_alike`."""
+) -> ChoiceClasses:
+    """Return the representatives of classes.
+
+    The arguments are those of :func:`_have_equal_members`.
+    """
     infoset, action = form.owners
     sequence, first = np.arange(form.n_sequences), np.arange(form.n_sequences)
     # The actions of an infoset in the order of their classes: the k-th one maps to the k-th one.
     order = np.lexsort((action, of_sequence, infoset))[form.n_players :]
     begin = np.cumsum(form.infoset_actions) - form.infoset_actions
     owner = infoset[order]
-    other = np.arange(len(order)) + (begin[of_infoset] - begin)[owner]
-    sequence[order] = order[other]
+    partner = np.arange(len(order)) + (begin[of_infoset] - begin)[owner]
+    sequence[order] = order[partner]
     new = np.append(True, (owner[1:] != owner[:-1]) | np.diff(of_sequence[order]).astype(bool))
     first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))][: len(order)]
-    return Classes(of_infoset, sequence, first)
+    return ChoiceClasses(of_infoset, sequence, first)

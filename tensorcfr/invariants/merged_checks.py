@@ -86,9 +86,9 @@ def check_copies(reader: Reader) -> None:
         return
     bucket, sequence, first = copies.bucket, copies.sequence, copies.first
     if bucket[0] != 0 or bucket[-1] != len(sequence) or (np.diff(bucket) < 0).any():
-        fail(f"copies.bucket is no division of {len(sequence)} copies")
+        fail(f"copies.bucket does not divide {len(sequence)} copies")
     if max(sequence.max(initial=0), first.max(initial=0)) >= form.n_sequences:
-        fail("a copy is no sequence")
+        fail("copies has a number that is not a sequence")
     infoset, _ = form.owners
     of_bucket = np.repeat(np.arange(len(bucket) - 1), np.diff(bucket))
     wrong = (infoset[sequence] < 0) | (infoset[sequence] != infoset[first]) | (first > sequence)
@@ -102,7 +102,7 @@ def check_copies(reader: Reader) -> None:
     used = _used(form)
     wrong |= used[sequence] & (sequence != first)
     if (i := first_true(wrong)) is not None:
-        fail(f"{reader.sequence(int(sequence[i]))} is no copy of sequence {first[i]}")
+        fail(f"{reader.sequence(int(sequence[i]))} is not a copy of sequence {first[i]}")
 
 
 def _used(form: SequenceForm) -> np.ndarray:

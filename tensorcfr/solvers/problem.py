@@ -52,10 +52,10 @@ class Problem(NamedTuple):
 
 def equal_merging(first: Problem, second: Problem) -> bool:
     """Return whether the arrays of two problems have the same numbers, if their games have."""
-    to, other = first.merged_numbers, second.merged_numbers
-    if to is None or other is None:
-        return to is other
+    numbers, second_numbers = first.merged_numbers, second.merged_numbers
+    if numbers is None or second_numbers is None:
+        return numbers is second_numbers
     # Equal maps have different copies in games that differ in their payoffs.
-    return np.array_equal(to, other) and np.array_equal(
+    return np.array_equal(numbers, second_numbers) and np.array_equal(
         first.form.trunk.first_copies, second.form.trunk.first_copies
     )

@@ -131,7 +131,7 @@ def test_classes_of_another_game_are_refused(rules: Game, same: bool) -> None:
     assert colours is not None
     classes = [symmetric_choices._numbered(colour) for colour in colours]
     other = compile_game(rules, symmetry=False).form
-    assert symmetric_choices._are_alike(other, payoffs_by_player(other), *classes) == same
+    assert symmetric_choices._have_equal_members(other, payoffs_by_player(other), *classes) == same
 
 
 @pytest.mark.parametrize(("wind", "merged"), [(0.5, 4), (0.5 + 1e-9, 5), (0.5 - 1e-9, 5)])
