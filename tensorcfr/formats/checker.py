@@ -136,10 +136,10 @@ class GoofspielRules:
         left, turn = [sorted(self.cards - {*past[k::3]}) for k in range(3)], len(past) % 3
         if len(left[2]) == 1 and turn == 0:  # The last round is played automatically.
             rounds = [*zip(*[iter(past)] * 3), [card for [card] in left]]
-            points = [sum(row[0] for row in rounds if row[k] > row[3 - k]) for k in (1, 2)]
-            leads = points[0] - points[1], points[1] - points[0]
+            points = np.array([sum(x[0] for x in rounds if x[k] > x[3 - k]) for k in (1, 2)])
+            leads = points - points[::-1]
             pays = {"win_loss": 2 * np.sign(leads), "point_difference": leads}
-            pays["total_points"] = [2 * number for number in points]
+            pays["total_points"] = 2 * points
             return "end", *(np.array([[pay]]) for pay in pays[self.payoff])
         if turn == 0:
             prizes = {"random": left[0], "ascending": left[0][:1], "descending": left[0][-1:]}
