@@ -131,7 +131,7 @@ def planted() -> dict[str, Any]:
     """Play an artificial player with three leaks, and return the numbers of the page."""
     game = compile_game("holdem", **SPOT)
     solution = solve(game, target=TARGET)
-    weak = with_changes(game, solution.policy, 1, _planted)
+    (weak,) = with_changes(game, solution.policy, 1, [_planted])
     price = _prices(solution, weak)
     order = sorted(PLANTED, key=lambda key: -price[key])
     ranges = dict(zip(("oop", "ip"), SPOT["ranges"], strict=True))
@@ -205,11 +205,11 @@ def _planted(decision: SpotDecision) -> np.ndarray:
     """Return the strategy of the artificial player at a decision."""
     strategy = decision.strategy
     for (line, word), more in PLANTED.items():
-        if decision.situation.line == line:
+        if decision.line == line:
             frequency = frequencies_of(strategy, decision.weight)
             action = decision.classes.index(word)
             wanted = (1.0 - more) * frequency
-            wanted[action] += more
+            wanted[:, action] += more
             strategy = shift_frequencies(strategy, decision.weight, wanted)
     return strategy
 
@@ -218,12 +218,13 @@ def _prices(solution: Solution, weak: Policy) -> dict[tuple[str, str], float]:
     """Return the expected cost per hand of each action at each line, in chips."""
     values, prices = Values(solution.policy), dict[tuple[str, str], float]()
     for decision in spot_decisions(solution.game, weak, 1):
-        expected = values.at_node(decision.node).expected
-        hands = np.flatnonzero(values.nodes.possible(decision.node, 1))
+        node = int(decision.nodes[0])  # A river has one board.
+        expected = values.at_node(node).expected
+        hands = np.flatnonzero(values.nodes.possible(node, 1))
         cost = np.nan_to_num(expected.max(axis=1, keepdims=True) - expected)
-        played = decision.weight[hands, None] * decision.strategy[hands]
+        played = decision.weight[0, hands, None] * decision.strategy[0, hands]
         for k, word in enumerate(decision.classes):
-            key = decision.situation.line, word
+            key = decision.line, word
             prices[key] = prices.get(key, 0.0) + float(played[:, k] @ cost[:, k])
     return prices
 
