@@ -163,9 +163,9 @@ class _Line(NamedTuple):
     stack: str
     """Class of the stacks at the first decision of the street; empty before it."""
     boards: _Boards
-    own: tuple[np.ndarray, ...]
+    own_reaches: tuple[np.ndarray, ...]
     """float64 (boards, hands) for each changed strategy: own reach of the player."""
-    opponent: np.ndarray
+    opponent_reach: np.ndarray
     """float64 (boards, hands): own reach of the other player."""
 
 
@@ -193,10 +193,10 @@ def spot_decisions(
     assert isinstance(rules, Spot)
     boards_after = cache(partial(_Boards.after, nodes))
     before = ANY if pot_class is None or rules.street else pot_class
-    own, opponent = (np.ones((1, len(rules.hands[seat]))) for seat in (player, 1 - player))
-    own_reaches = (own,) * max(1, len(changes))
+    units = [np.ones((1, len(rules.hands[seat]))) for seat in (player, 1 - player)]
+    own_reaches = (units[0],) * max(1, len(changes))
     course, boards = StreetCourse(), boards_after(0, 0)
-    pending = [_Line(0, rules.root(), course, before, "", boards, own_reaches, opponent)]
+    pending = [_Line(0, rules.root(), course, before, "", boards, own_reaches, units[1])]
     while pending:
         line = pending.pop()
         if betting.kind[line.node] == DEAL:
@@ -206,9 +206,9 @@ def spot_decisions(
         chips = rules.chips(line.state)
         line = line._replace(stack=line.stack or stack_class(min(chips.behind or ()) / chips.pot))
         decision = _decision(nodes, line, policy, player)
-        strategies = [decision.strategy] * len(line.own)
+        strategies = [decision.strategy] * len(line.own_reaches)
         if betting.player[line.node] == player:
-            weights = [decision.weight * reach for reach in line.own]
+            weights = [decision.weight * reach for reach in line.own_reaches]
             yield decision._replace(weight=weights[0])
             strategies = [
                 change(decision._replace(weight=weight))
@@ -229,9 +229,9 @@ def _deal(
     for row, board in enumerate(line.boards.boards.tolist()):
         boards = boards_after(round_, board)
         # All boards have the reaches of the board before them.
-        own = tuple(_repeat(reach[row], boards) for reach in line.own)
-        opponent = _repeat(line.opponent[row], boards)
-        yield _Line(node, state, StreetCourse(), before, "", boards, own, opponent)
+        own_reaches = tuple(_repeat(reach[row], boards) for reach in line.own_reaches)
+        reach = _repeat(line.opponent_reach[row], boards)
+        yield _Line(node, state, StreetCourse(), before, "", boards, own_reaches, reach)
 
 
 def _repeat(reach: np.ndarray, boards: _Boards) -> np.ndarray:
@@ -248,17 +248,18 @@ def _act(
     """Yield the line after each action of a decision."""
     actor, begin = int(nodes.betting.player[line.node]), int(nodes.betting.first_child[line.node])
     for k, (label, word) in enumerate(zip(decision.labels, decision.classes, strict=True)):
-        own, opponent = line.own, line.opponent
+        own_reaches, opponent_reach = line.own_reaches, line.opponent_reach
         if actor == player:
-            own = tuple(r * s[:, :, k] for r, s in zip(own, strategies, strict=True))
+            pairs = zip(own_reaches, strategies, strict=True)
+            own_reaches = tuple(reach * strategy[:, :, k] for reach, strategy in pairs)
         else:
-            opponent = opponent * strategies[0][:, :, k]
+            opponent_reach = opponent_reach * decision.strategy[:, :, k]
         yield line._replace(
             node=begin + k,
             state=nodes.rules.next(line.state, label),
             course=line.course.after(word, SEATS[actor]),
-            own=own,
-            opponent=opponent,
+            own_reaches=own_reaches,
+            opponent_reach=opponent_reach,
         )
 
 
@@ -278,7 +279,7 @@ def _decision(nodes: CardNodes, line: _Line, policy: Policy, player: int) -> Spo
     public = [nodes.number(line.node, board) for board in boards.boards.tolist()]
 
     def reaches(row: int) -> list[np.ndarray]:
-        both = [np.ones(strategy.shape[1]), line.opponent[row]]
+        both = [np.ones(strategy.shape[1]), line.opponent_reach[row]]
         return both if player == 0 else both[::-1]
 
     @cache

@@ -326,7 +326,7 @@ class Session:
 
             number, running.work = [1 - opponent.solves_for_prices], PRICES
             options: dict[str, Any] = {"iters": running.iterations, "threads": self.threads}
-            # An exact solution has no exploitability, but for rounding.
+            # The exploitability of an exact solution is a rounding error, which may be negative.
             target = TIGHTER * max(0.0, opponent.solution.exploitability)
             options |= {"target": target or None}
             options |= {"precision": self.precision, "progress": hook}
