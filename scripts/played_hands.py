@@ -3,6 +3,7 @@
     python -m scripts.played_hands public FOLDER --store STORE
     python -m scripts.played_hands planted
     python -m scripts.played_hands curve
+    python -m scripts.played_hands habits
     python -m scripts.played_hands page
 
 ``public`` reads the hands of a folder and prices the river decisions of a player.  The published
@@ -11,9 +12,9 @@ of Pluribus, the World Series of Poker 2023, and five others.  The folder ``--st
 spots, so the same command continues.  ``planted`` plays an artificial player with three leaks,
 looks for them in the hands, and plays the response to a model of the player against held-back
 hands.  ``curve`` computes responses of several weights to a model of a player on a flop with 200
-hands each, with two threads.  All add their numbers to
-``benchmarks/results/played_hands.json``; ``page`` writes
-docs/results/hands.md from it.
+hands each, with two threads.  ``habits`` computes the prices of five habits on the same flop.  All
+add their numbers to ``benchmarks/results/played_hands.json``; ``page`` writes docs/results/hands.md
+from it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from tensorcfr.evaluation.metrics import evaluate_probabilities
 from tensorcfr.hands import (
     count_decisions,
     find_leaks,
+    habit_prices,
     hand_model,
     hands_of_plays,
     parse_hands,
@@ -81,6 +83,14 @@ FLOP: dict[str, Any] = {
 }
 """Flop on which the player in position is paid for calls."""
 PAID, CURVE_TARGET, WEIGHTS = "call +10", "0.5%", (0.25, 0.5, 0.75, 0.9)
+HABITS = (
+    "call +10%",
+    "bet bluffs =10%",
+    "turn check =70%",
+    "river bet value +15%",
+    "fold +5%",
+)
+"""Habits of the same player; those about bluffs and value need equities."""
 
 
 def public(folder: Path, store: Path) -> dict[str, Any]:
@@ -131,7 +141,7 @@ def planted() -> dict[str, Any]:
     """Play an artificial player with three leaks, and return the numbers of the page."""
     game = compile_game("holdem", **SPOT)
     solution = solve(game, target=TARGET)
-    weak = with_changes(game, solution.policy, 1, _planted)
+    (weak,) = with_changes(game, solution.policy, 1, [_planted])
     price = _prices(solution, weak)
     order = sorted(PLANTED, key=lambda key: -price[key])
     ranges = dict(zip(("oop", "ip"), SPOT["ranges"], strict=True))
@@ -201,15 +211,27 @@ def curve() -> dict[str, Any]:
     }
 
 
+def habits() -> dict[str, Any]:
+    """Compute the prices of habits on the flop, and return the numbers of the page."""
+    solution = solve(compile_game("holdem", **FLOP), target=CURVE_TARGET, threads=2)
+    began = time.process_time()
+    prices = habit_prices(solution, 1, HABITS)
+    seconds = time.process_time() - began
+    costs = [
+        ["; ".join(price.habits), price.against_solution, price.against_best] for price in prices
+    ]
+    return {**origin(), "seconds": seconds, "costs": costs}
+
+
 def _planted(decision: SpotDecision) -> np.ndarray:
     """Return the strategy of the artificial player at a decision."""
     strategy = decision.strategy
     for (line, word), more in PLANTED.items():
-        if decision.situation.line == line:
+        if decision.line == line:
             frequency = frequencies_of(strategy, decision.weight)
             action = decision.classes.index(word)
             wanted = (1.0 - more) * frequency
-            wanted[action] += more
+            wanted[:, action] += more
             strategy = shift_frequencies(strategy, decision.weight, wanted)
     return strategy
 
@@ -218,12 +240,13 @@ def _prices(solution: Solution, weak: Policy) -> dict[tuple[str, str], float]:
     """Return the expected cost per hand of each action at each line, in chips."""
     values, prices = Values(solution.policy), dict[tuple[str, str], float]()
     for decision in spot_decisions(solution.game, weak, 1):
-        expected = values.at_node(decision.node).expected
-        hands = np.flatnonzero(values.nodes.possible(decision.node, 1))
+        node = int(decision.nodes[0])  # A river has one board.
+        expected = values.at_node(node).expected
+        hands = np.flatnonzero(values.nodes.possible(node, 1))
         cost = np.nan_to_num(expected.max(axis=1, keepdims=True) - expected)
-        played = decision.weight[hands, None] * decision.strategy[hands]
+        played = decision.weight[0, hands, None] * decision.strategy[0, hands]
         for k, word in enumerate(decision.classes):
-            key = decision.situation.line, word
+            key = decision.line, word
             prices[key] = prices.get(key, 0.0) + float(played[:, k] @ cost[:, k])
     return prices
 
@@ -298,6 +321,15 @@ def page() -> None:
     parts = {"public": public_text, "planted": planted_text, "responses": response_text}
     if "curve" in stored:
         parts["curve"] = _curve_text(stored["curve"])
+    if "habits" in stored:
+        found = stored["habits"]
+        rows = [(text, f"{cost:.2f}", f"{best:.2f}") for text, cost, best in found["costs"]]
+        rows[-1] = "all", *rows[-1][1:]
+        table = _table(("habit", "against the solution", "against a best response"), rows)
+        parts["habits"] = (
+            f"The prices take {found['seconds']:.0f} s of processor time.\n\n{table}\n\n"
+            f"{origin_of(found)}"
+        )
     write_parts(PAGE, "played_hands", parts)
 
 
@@ -326,7 +358,7 @@ def _curve_text(found: dict[str, Any]) -> str:
 def main() -> None:
     """Measure, or write the page."""
     parser = arguments(__doc__)
-    parser.add_argument("what", choices=("public", "planted", "curve", "page"))
+    parser.add_argument("what", choices=("public", "planted", "curve", "habits", "page"))
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--store", type=Path, default=Path("played_hands"))
     options = parser.parse_args()
@@ -338,6 +370,8 @@ def main() -> None:
         write_json(FILE, read_json(FILE) | {"planted": planted()})
     elif options.what == "curve":
         write_json(FILE, read_json(FILE) | {"curve": curve()})
+    elif options.what == "habits":
+        write_json(FILE, read_json(FILE) | {"habits": habits()})
     page() if {"public", "planted"} <= read_json(FILE).keys() else None
 
 

@@ -7,6 +7,7 @@ strategies in the game without payments.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, NamedTuple
@@ -19,6 +20,7 @@ from ..evaluation import evaluate
 from ..evaluation.metrics import evaluate_probabilities
 from ..evaluation.player_models import locks_of_model
 from ..evaluation.profile import profile_of
+from ..formats.game_sources import is_built_in
 from ..formats.policies import find_policy
 from ..games.incentives import INCENTIVES, OPTION, Incentive
 from ..model.compiled_game import CompiledGame
@@ -218,17 +220,17 @@ def _compile_again(game: CompiledGame) -> Callable[..., CompiledGame]:
     Raises:
         ValueError: The game has incentives already, or cannot be compiled again.
     """
+    # Games with incentives say so in their names.  Spots keep their rules.
+    if game.recompile is not None and not is_built_in(game.name) and OPTION not in game.name:
+        return game.with_options
     layout: dict[str, Any] = {"cut": False}
     if game.recipe is not None:
         layout = {"cut": game.recipe.cut, "symmetry": game.recipe.symmetry}
-    by_name: Callable[..., CompiledGame] = partial(compile_game, game.name, **layout)
-    for compile_again in (by_name, game.with_options):
-        try:
-            # A game of one's own may have the name of a built-in game.
-            if compile_again(**{OPTION: ()}).digest == game.digest:
-                return compile_again
-        except (TypeError, ValueError, OSError):
-            continue
+    compile_again: Callable[..., CompiledGame] = partial(compile_game, game.name, **layout)
+    with suppress(TypeError, ValueError, OSError):
+        # A game of one's own may have the name of a built-in game.
+        if compile_again(**{OPTION: ()}).digest == game.digest:
+            return compile_again
     raise ValueError(
         f"incentive_prices needs a spot or a built-in game without incentives, and {game.name} is "
         "not such a game; compile with_incentives(rules, ...) and restate its solution"

@@ -8,15 +8,15 @@ frequencies allow: each action is multiplied by a factor, then each hand is norm
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from .._util.argument_checks import Kind, Number, OneOf, Several, Text, Whole, checked
 from .._util.one_line import OneLine
-from ..analysis.hand_tables import equities_at
 from ..analysis.other_utilities import price_of, values_of
 from ..formats.policies import find_policy
 from ..model.compiled_game import CompiledGame
@@ -24,13 +24,13 @@ from ..model.policy import Policy
 from ..solvers.solution import Solution
 from .counting import STRENGTH, DecisionCounts, Frequency
 from .situations import ALL_IN, BETS, POTS, RAISES, HandSituation
-from .spot_decisions import SpotDecision, nodes_of_spot, spot_decisions
+from .spot_decisions import Change, SpotDecision, nodes_of_spot, spot_decisions
 
 SPREAD = 0.1
 """Part of a change of frequencies that is the same for all hands.  It makes actions possible that
 the solution never takes."""
-ROUNDS, CLOSE = 500, 1e-10
-"""Largest number of rounds of fitting frequencies, and their largest error."""
+ROUNDS, CLOSE = 100, 1e-10
+"""Largest number of Newton's steps that fit frequencies, and their largest error."""
 BLUFF_BELOW = 0.5
 """Equity below which a bet or raise is a bluff."""
 SOLUTION = Kind((Solution,), "a Solution of a spot")
@@ -117,36 +117,41 @@ def hand_model(
 
     def change(decision: SpotDecision) -> np.ndarray:
         before = frequencies_of(decision.strategy, decision.weight)
-        by_class: dict[str, float] = {}
-        for word, share in zip(decision.classes, before.tolist(), strict=True):
-            by_class[word] = by_class.get(word, 0.0) + share
-        estimates = counts.estimate(
-            decision.situation, _with_absent(by_class), pool=pool, strength=strength
-        )
-        merged = _onto_classes({a: f.mean for a, f in estimates.items()}, list(by_class))
-        wanted = np.array(
-            [
+        wanted, estimates = np.empty_like(before), []
+        for board, situation in enumerate(decision.situations):
+            shares = before[board].tolist()
+            by_class: dict[str, float] = {}
+            for word, share in zip(decision.classes, shares, strict=True):
+                by_class[word] = by_class.get(word, 0.0) + share
+            of_board = counts.estimate(
+                situation, _with_absent(by_class), pool=pool, strength=strength
+            )
+            merged = _onto_classes({a: f.mean for a, f in of_board.items()}, list(by_class))
+            wanted[board] = [
                 merged[word] * (share / by_class[word] if by_class[word] > 0 else 1.0)
-                for word, share in zip(decision.classes, before.tolist(), strict=True)
+                for word, share in zip(decision.classes, shares, strict=True)
             ]
-        )
-        wanted /= wanted.sum()
+            estimates.append(of_board)
+        wanted /= wanted.sum(axis=1, keepdims=True)
         changed = shift_frequencies(decision.strategy, decision.weight, wanted)
         after = frequencies_of(changed, decision.weight)
-        nodes.append(decision.node)
-        decisions.append(
-            ModelledDecision(
-                nodes_of_spot(solution.game).name(decision.node),
-                decision.situation,
-                estimates,
-                dict(zip(decision.labels, before.tolist(), strict=True)),
-                dict(zip(decision.labels, after.tolist(), strict=True)),
-                sum(counts.table.get(decision.situation.levels[-1], {}).values()),
+        for board, (node, situation) in enumerate(
+            zip(decision.nodes.tolist(), decision.situations, strict=True)
+        ):
+            nodes.append(node)
+            decisions.append(
+                ModelledDecision(
+                    nodes_of_spot(solution.game).name(node),
+                    situation,
+                    estimates[board],
+                    dict(zip(decision.labels, before[board].tolist(), strict=True)),
+                    dict(zip(decision.labels, after[board].tolist(), strict=True)),
+                    sum(counts.table.get(situation.levels[-1], {}).values()),
+                )
             )
-        )
         return changed
 
-    policy = with_changes(solution.game, solution.policy, player, change, pot_class)
+    (policy,) = with_changes(solution.game, solution.policy, player, [change], pot_class)
     return HandModel(policy, player, tuple(decisions), tuple(nodes))
 
 
@@ -171,69 +176,109 @@ def _onto_classes(shares: Mapping[str, float], possible: Sequence[str]) -> dict[
 
 
 def frequencies_of(strategy: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the mean strategy over the hands, float64 (actions,); uniform without any weight."""
-    total = float(weight.sum())
-    if total <= 0.0:
-        return np.full(strategy.shape[1], 1.0 / strategy.shape[1])
-    means: np.ndarray = weight @ strategy / total
-    return means
+    """Return the mean strategy over the hands, uniform without any weight.
+
+    Args:
+        strategy: float64 (boards, hands, actions): the strategies.
+        weight: float64 (boards, hands): weight of each hand.
+
+    Returns:
+        float64 (boards, actions).
+    """
+    total = weight.sum(axis=1)[:, None]
+    uniform = np.full((len(strategy), strategy.shape[2]), 1.0 / strategy.shape[2])
+    return np.divide((weight[:, None] @ strategy)[:, 0], total, out=uniform, where=total > 0.0)
 
 
 def shift_frequencies(strategy: np.ndarray, weight: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Change strategies so that their mean over hands has the wanted frequencies.
 
     Args:
-        strategy: float64 (hands, actions): the strategies.
-        weight: float64 (hands,): weight of each hand.
-        wanted: float64 (actions,): the wanted frequencies.
+        strategy: float64 (boards, hands, actions): the strategies.
+        weight: float64 (boards, hands): weight of each hand.
+        wanted: float64 (boards, actions): the wanted frequencies.
 
     Returns:
-        float64 (hands, actions); hands whose strategy is 0 everywhere are unchanged.
+        float64 (boards, hands, actions); hands whose strategy is 0 everywhere are unchanged.
     """
     frequencies = frequencies_of(strategy, weight)
-    live = strategy.sum(axis=1) > 0.0
-    spread = SPREAD * 0.5 * float(np.abs(wanted - frequencies).sum())
-    mixed = np.where(live[:, None], (1.0 - spread) * strategy + spread * wanted, 0.0)
-    factors = np.ones(len(wanted))
-    held = weight > 0.0
-    if not held.any():
-        return mixed
-    rows, share = mixed[held], weight[held] / weight.sum()
+    is_live = strategy.sum(axis=2, keepdims=True) > 0.0
+    spread = SPREAD * 0.5 * np.abs(wanted - frequencies).sum(axis=1)[:, None, None]
+    mixed = np.where(is_live, (1.0 - spread) * strategy + spread * wanted[:, None], 0.0)
+    total = weight.sum(axis=1)
+    has_weight = np.flatnonzero(total > 0.0)
+    share = weight[has_weight] / total[has_weight, None]
+    factors = np.ones_like(wanted)
+    factors[has_weight] = _fit_factors(mixed[has_weight], share, wanted[has_weight])
+    return _normalise(mixed * factors[:, None], mixed)
+
+
+def _normalise(strategy: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """Divide strategies by their sums over the actions; return others where a sum is 0."""
+    total = strategy.sum(axis=2, keepdims=True)
+    return np.divide(strategy, total, out=otherwise.copy(), where=total > 0.0)
+
+
+def _fit_factors(strategy: np.ndarray, share: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Find the factor of each action that leads to the wanted frequencies.
+
+    The logarithms of the factors minimise a convex function, whose gradient is the error of the
+    frequencies.  A Newton step ``d`` is shortened to ``log(1 + r) / r`` of its length, where ``r``
+    is its largest difference between two actions: the function then falls for sure (F. Bach,
+    "Self-concordant analysis for logistic regression", Electronic Journal of Statistics 4, 2010).
+
+    Args:
+        strategy: float64 (boards, hands, actions).
+        share: float64 (boards, hands): share of each hand; sums to 1 on each board.
+        wanted: float64 (boards, actions).
+    """
+    is_wanted = wanted > 0.0
+    exponents, pending = np.where(is_wanted, 0.0, -np.inf), np.arange(len(wanted))
     for _ in range(ROUNDS):
-        scaled = rows * factors
-        scaled /= scaled.sum(axis=1, keepdims=True)
-        mean = share @ scaled
-        if np.abs(mean - wanted).max() < CLOSE:
+        scaled = strategy[pending] * np.exp(exponents[pending])[:, None]
+        scaled = _normalise(scaled, scaled)
+        weighted = scaled * share[pending][:, :, None]
+        means = weighted.sum(axis=1)
+        errors = wanted[pending] - means
+        is_far = np.abs(errors).max(axis=1, initial=0.0) >= CLOSE
+        if not is_far.any():
             break
-        factors *= np.divide(wanted, mean, out=np.zeros_like(mean), where=mean > 0.0)
-        factors /= factors.max()
-    changed = mixed * factors
-    total = changed.sum(axis=1, keepdims=True)
-    return np.divide(changed, total, out=mixed, where=total > 0.0)
+        pending, means, errors = pending[is_far], means[is_far], errors[is_far]
+        live = is_wanted[pending]
+        scale = np.sqrt(np.where(live, means, 1.0))
+        hessian = -weighted[is_far].transpose(0, 2, 1) @ scaled[is_far]
+        hessian /= scale[:, :, None] * scale[:, None]
+        # A factor of all actions has no effect.  This term makes the matrix regular.
+        root = scale * live
+        hessian += np.eye(wanted.shape[1]) + root[:, :, None] * root[:, None]
+        scaled_errors = np.where(live, errors, 0.0) / scale
+        step = np.linalg.solve(hessian, scaled_errors[:, :, None])[:, :, 0] / scale
+        length = np.ptp(step, axis=1)[:, None]
+        step *= np.divide(np.log1p(length), length, out=np.ones_like(length), where=length > 0.0)
+        exponents[pending] += step
+    return np.exp(exponents - exponents.max(axis=1, keepdims=True, initial=-np.inf))
 
 
 def with_changes(
     game: CompiledGame,
     policy: Policy,
     player: int,
-    change: Callable[[SpotDecision], np.ndarray],
+    changes: Sequence[Change],
     pot_class: str | None = None,
-) -> Policy:
-    """Return a policy with changed strategies of a player."""
-    nodes = nodes_of_spot(game)
-    probabilities = np.array(policy.probabilities)
+) -> list[Policy]:
+    """Return a policy with changed strategies of a player for each of some changes."""
 
-    def applied(decision: SpotDecision) -> np.ndarray:
+    def applied(change: Change, probabilities: np.ndarray, decision: SpotDecision) -> np.ndarray:
         changed = change(decision)
-        layout = nodes.layout(decision.node)
-        if layout.stride:
-            hands = np.flatnonzero(layout.lane >= 0)
-            probabilities[layout.numbers(hands)] = changed[hands]
+        has_number = decision.numbers >= 0
+        probabilities[decision.numbers[has_number]] = changed[has_number]
         return changed
 
-    for _ in spot_decisions(game, policy, player, pot_class=pot_class, change=applied):
+    arrays = [np.array(policy.probabilities) for _ in changes]
+    applying = [partial(applied, *both) for both in zip(changes, arrays, strict=True)]
+    for _ in spot_decisions(game, policy, player, pot_class=pot_class, changes=applying):
         pass
-    return Policy(game, probabilities)
+    return [Policy(game, probabilities) for probabilities in arrays]
 
 
 # ------------------------------------------------------------------------------------- habits
@@ -353,75 +398,69 @@ def habit_prices(
     """
     game, policy = solution.game, find_policy(solution.game, solution)
     read = [Habit.read(text) for text in habits]
-    base = values_of(game, policy, player)
-    prices = []
     groups = [[habit] for habit in read] + ([read] if len(read) > 1 else [])
-    for group in groups:
-        changed = _with_habits(game, policy, player, group)
-        names = tuple(habit.text for habit in group)
-        prices.append(HabitPrice(names, changed, *price_of(game, base, changed, player)))
-    return prices
-
-
-def _with_habits(
-    game: CompiledGame, policy: Policy, player: int, habits: Sequence[Habit]
-) -> Policy:
-    nodes, used = nodes_of_spot(game), set()
-
-    def change(decision: SpotDecision) -> np.ndarray:
-        strategy, equity = decision.strategy, None
-        for habit in habits:
-            if habit.street and habit.street != decision.situation.street:
-                continue
-            line = decision.situation.line
-            taken = np.array([habit.takes(label, line) for label in decision.labels])
-            if not taken.any() or taken.all():
-                continue
-            used.add(habit.text)
-            weight = decision.weight
-            if habit.hands:
-                if equity is None:
-                    equity = equities_at(nodes, decision.node, decision.own_reaches)[player]
-                is_bluff = equity < BLUFF_BELOW
-                named = is_bluff if habit.hands == "bluffs" else ~is_bluff
-                weight = weight * named
-            else:
-                named = np.ones(len(weight), dtype=bool)
-            strategy = np.where(
-                named[:, None], _to_frequency(habit, strategy, weight, taken, decision), strategy
-            )
-        return strategy
-
-    changed = with_changes(game, policy, player, change)
-    if unused := [habit.text for habit in habits if habit.text not in used]:
+    used: set[str] = set()
+    # All habits share one pass over the decisions.
+    changes = [partial(_with_habits, group, used) for group in groups]
+    policies = with_changes(game, policy, player, changes)
+    if unused := [habit.text for habit in read if habit.text not in used]:
         raise ValueError(f"habits: player {player} has no decision about {unused[0]!r}")
-    return changed
+    base = values_of(game, policy, player)
+    return [
+        HabitPrice(
+            tuple(habit.text for habit in group), changed, *price_of(game, base, changed, player)
+        )
+        for group, changed in zip(groups, policies, strict=True)
+    ]
+
+
+def _with_habits(habits: Sequence[Habit], used: set[str], decision: SpotDecision) -> np.ndarray:
+    """Return the strategy of a player with some habits; add those about the decision to a set."""
+    strategy = decision.strategy
+    for habit in habits:
+        if habit.street and habit.street != decision.street:
+            continue
+        taken = np.array([habit.takes(label, decision.line) for label in decision.labels])
+        if not taken.any() or taken.all():
+            continue
+        used.add(habit.text)
+        named = np.ones(decision.weight.shape, dtype=bool)
+        if habit.hands:
+            is_bluff = decision.find_equity() < BLUFF_BELOW
+            named = is_bluff if habit.hands == "bluffs" else ~is_bluff
+        changed = _to_frequency(habit, strategy, decision.weight * named, taken)
+        strategy = np.where(named[:, :, None], changed, strategy)
+    return strategy
 
 
 def _to_frequency(
-    habit: Habit,
-    strategy: np.ndarray,
-    weight: np.ndarray,
-    taken: np.ndarray,
-    decision: SpotDecision,
+    habit: Habit, strategy: np.ndarray, weight: np.ndarray, taken: np.ndarray
 ) -> np.ndarray:
-    """Return the strategies with the frequency of a habit."""
+    """Return the strategies with the frequency of a habit.
+
+    Args:
+        habit: The habit.
+        strategy: float64 (boards, hands, actions): the strategies.
+        weight: float64 (boards, hands): weight of each hand that the habit names.
+        taken: bool (actions,): the actions that it names.
+    """
     frequencies = frequencies_of(strategy, weight)
-    now = float(frequencies[taken].sum())
-    goal = habit.frequency if habit.factor is None else min(1.0, habit.factor * now)
-    assert goal is not None
-    if goal in (0.0, 1.0):
-        # A hand that took only the actions that go takes the others in equal parts.
-        kept = taken if goal else ~taken
-        allowed = np.where(kept, strategy, 0.0)
-        total = allowed.sum(axis=1, keepdims=True)
-        live = strategy.sum(axis=1, keepdims=True) > 0.0
-        spare = np.where(live, kept / kept.sum(), 0.0)
-        return np.divide(allowed, total, out=spare, where=total > 0.0)
+    now = frequencies[:, taken].sum(axis=1, keepdims=True)
     rest = 1.0 - now
-    wanted = np.where(
-        taken,
-        frequencies * goal / now if now > 0 else goal / taken.sum(),
-        frequencies * (1.0 - goal) / rest if rest > 0 else (1.0 - goal) / (~taken).sum(),
+    if habit.factor is None:
+        goal = np.full_like(now, habit.frequency)
+    else:
+        goal = np.minimum(1.0, habit.factor * now)
+    wanted = np.where(taken, goal / taken.sum(), (1.0 - goal) / (~taken).sum())
+    np.divide(frequencies * goal, now, out=wanted, where=taken & (now > 0.0))
+    np.divide(frequencies * (1.0 - goal), rest, out=wanted, where=~taken & (rest > 0.0))
+    # A hand that took only the actions that go takes the others in equal parts.
+    kept = np.where(goal > 0.0, taken, ~taken)[:, None]
+    is_live = strategy.sum(axis=2, keepdims=True) > 0.0
+    changed = _normalise(
+        np.where(kept, strategy, 0.0),
+        np.where(is_live & kept, 1.0 / kept.sum(axis=2, keepdims=True), 0.0),
     )
-    return shift_frequencies(strategy, weight, wanted)
+    is_mixed = ((goal > 0.0) & (goal < 1.0))[:, 0]
+    changed[is_mixed] = shift_frequencies(strategy[is_mixed], weight[is_mixed], wanted[is_mixed])
+    return changed

@@ -79,8 +79,8 @@ def read_hands(
     """Read all hands in a file or a folder.
 
     Files are hands in the PHH format (``.phh``, ``.phhs``), or texts of poker sites: PokerStars,
-    GGPoker, Winamax, 888poker, PartyPoker, the Winning network and Bovada, and through PokerKit
-    Absolute Poker, Full Tilt Poker, iPoker and Ongame.
+    GGPoker, Winamax, 888poker, PartyPoker, the Winning network, Bovada and iPoker (XML).  PokerKit
+    reads those of Absolute Poker, Full Tilt Poker and Ongame, and the texts of iPoker.
     The contents of a file tell its format.
 
     >>> read_hands("histories")  # doctest: +SKIP

@@ -23,7 +23,9 @@ class SiteForm(NamedTuple):
     start: str
     """Pattern of the first line of a hand."""
     head: str
-    """Pattern of the head of a hand, with the groups ``name`` and ``game``."""
+    """Pattern of the head of a hand, with the groups ``name`` and ``game``.  ``big_blind`` is for
+    forms that do not tell limit from no-limit games: with a limit, the stakes are bets, and the
+    second one is twice the big blind."""
     button: str
     """Pattern of the seat of the button, a number."""
     lines: tuple[tuple[str, str], ...]
@@ -184,6 +186,34 @@ WINNING = SiteForm(
 )
 """Americas Cardroom and other sites of the Winning network, in the form since 2019."""
 
+OLD_WINNING = SiteForm(
+    r"^\ufeff?Game started at: ",
+    rf"Game ID: (?P<name>\d+) (?P<stakes>[\d.]+/(?P<big_blind>{_NUMBER})) "
+    r"[^\n]*\((?P<game>[^()\n]+)\)(?: \d+-max)?[^\S\n]*(?:\n|$)",
+    r"Seat (\d+) is the button",
+    (
+        ("summary", r"^-+ ?Summary"),
+        ("showed", rf"^\*?Player (?P<name>.+) shows: .*?{_CARDS}.*?Collects: {_AMOUNT}\. "),
+        (
+            "won",
+            r"^\*?Player (?P<name>.+?) (?:mucks|does|doesn't) .*?"
+            rf"(?:show: {_CARDS}.*?)?Collects: {_AMOUNT}\. ",
+        ),
+        ("board", _BOARD),
+        ("seat", rf"^Seat (?P<number>\d+): (?P<name>.+) \({_AMOUNT}\)\.?$"),
+        ("post", rf"^Player (?P<name>.+) has (?P<kind>small blind|big blind) {_BOXED}"),
+        ("post", rf"^Player (?P<name>.+?) (?:posts )?(?P<kind>ante|straddle) {_BOXED}"),
+        ("post", rf"^Player (?P<name>.+) posts(?P<kind>) {_BOXED}"),
+        ("card", rf"^Player (?P<name>.+) received card: {_CARDS}"),
+        (
+            "action",
+            rf"^Player (?P<name>.+) (?P<word>folds|checks|calls|bets|raises|allin|caps)"
+            rf"(?: {_BOXED})?$",
+        ),
+    ),
+)
+"""The Winning network until 2019."""
+
 BOVADA = SiteForm(
     r"^\ufeff?(?:Bovada|Ignition|Bodog)\S*(?: UK)? Hand #",
     r"\S{1,50}(?: UK)? Hand #(?P<name>\d+)(?P<game>.*)",
@@ -212,4 +242,4 @@ BOVADA = SiteForm(
 )
 """Bovada, Ignition and Bodog.  All hole cards are known; players have the names of positions."""
 
-FORMS = (STARS, WINAMAX, CASSAVA, PARTY, WINNING, BOVADA)
+FORMS = (STARS, WINAMAX, CASSAVA, PARTY, WINNING, OLD_WINNING, BOVADA)

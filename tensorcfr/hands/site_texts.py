@@ -1,7 +1,7 @@
 """Hands in the text that poker sites save and trackers read.
 
-The forms of :mod:`tensorcfr.hands.site_forms` are read here.  PokerKit reads the forms of Absolute
-Poker, Full Tilt Poker, iPoker and Ongame.
+The forms of :mod:`tensorcfr.hands.site_forms` and the XML files of iPoker are read here.  PokerKit
+reads the forms of Absolute Poker, Full Tilt Poker and Ongame, and the texts of iPoker.
 """
 
 from __future__ import annotations
@@ -14,24 +14,30 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree
 
 from .._util.extras import needs
 from .played_hands import RAKE, HandError
 from .site_forms import FORMS, SiteForm
 
 _VARIANTS = {
-    "NS": re.compile(r"(?i)(?:6\+\s+Hold'?em|Short ?Deck(?: Hold'em)?).*No Limit|NL Short Deck"),
+    "NS": re.compile(
+        r"(?i)(?:6\+\s+Hold'?em|Short ?Deck(?: Hold'em)?).*No Limit|NL Short Deck|"
+        r"^Six Plus Hold'em$|^Six Plus Holdem NL\b"
+    ),
     "NT": re.compile(
         r"(?i)hold'?em\s?(?:ZonePoker\s+|\()?No Limit|No Limit Holdem|"
         r"\bNL (?:Texas )?Hold'?em|Texas Hold'?em Game Table \(NL\)|HOLDEM +No Limit|"
-        r"HOLDEM Tournament.*?(?:No Limit|Normal|Turbo)"
+        r"HOLDEM Tournament.*?(?:No Limit|Normal|Turbo)|^Hold'em$|"
+        r"^Holdem (?:NL|No limit|SL|\N{CYRILLIC CAPITAL LETTER BE}\N{CYRILLIC CAPITAL LETTER EL})\b"
     ),
     "PO": re.compile(
         r"(?i)(?<!Card )Omaha\s?\(?Pot Limit|\bPLO(?= \()|Pot Limit Omaha(?!HL| H)|"
-        r"\bPL Omaha(?! H)|Omaha Hi Game Table \(PL\)"
+        r"\bPL Omaha(?! H)|Omaha Hi Game Table \(PL\)|^Omaha$|^Omaha P(?:L|ot limit)\b"
     ),
 }
-"""Name of each variant's game in a head; the first that is found counts."""
+"""Name of each variant's game in a head; the first that is found counts.  The last ones are those
+of the old form of the Winning network, and of iPoker, also in Spanish and Russian."""
 _OTHER_GAME = re.compile(r"(?:\d (?=Card))?(?:[A-Z][\w'/-]* )*(?:No |Pot |Fixed )?(?:Limit|PLO\S*)")
 GAME_NAMES = {"NT": "Hold'em No Limit", "PO": "Omaha Pot Limit", "NS": "6+ Hold'em No Limit"}
 """Name of each variant in a header."""
@@ -39,7 +45,9 @@ SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP"}
 _SUMMARY = re.compile(
     r"^Seat \d+: (.+?)(?: \([a-z ]+\))* (?:showed|mucked) \[([^\]]+)\]", re.MULTILINE
 )
-_FEES = re.compile(r"^Total pot .*?\| (?:(?P<none>No rake)|(?P<fees>Rake .*))$", re.MULTILINE)
+_FEES = re.compile(
+    r"^(?:Total pot .*?\| |Pot: [\d.,]+\. )(?:(?P<none>No rake)|(?P<fees>Rake .*))$", re.MULTILINE
+)
 _TOURNAMENT = re.compile(r"Tournament|Tourney|Trny|Buy-?in", re.IGNORECASE)
 """Word near the head of a hand whose chips are not money."""
 MOST_SEATS = 10
@@ -52,11 +60,28 @@ HERO = "Hero"
 _OTHER_SITES = {
     "from_absolute_poker": r"^Stage #\d",
     "from_full_tilt_poker": r"^Full Tilt Poker Game #",
-    "from_ipoker_network": r"^GAME #\d+|<session sessioncode",
+    "from_ipoker_network": r"^GAME #\d+",
     "from_ongame_network": r"^\*{5} History for hand",
 }
 """Line that a text of another site has, by PokerKit's function that reads it."""
 
+IPOKER = r"<session sessioncode="
+"""Beginning of a session in an XML file of iPoker."""
+IPOKER_ACTIONS = {
+    "0": ("action", "folds"),
+    "1": ("post", "small blind"),
+    "2": ("post", "big blind"),
+    "3": ("action", "calls"),
+    "4": ("action", "checks"),
+    "5": ("action", "bets"),
+    "7": ("action", "all-in"),
+    "15": ("post", "ante"),
+    "23": ("action", "raises to"),
+    "8": ("", ""),
+    "9": ("", ""),
+}
+"""Part of a hand, and its word, for each type of an action in an XML file of iPoker.  The amount is
+the chips that it adds, except of a raise.  Players of the last two types sit out."""
 Parsed = Iterator[dict[str, Any] | HandError]
 """Fields of each hand in the PHH format, or the reason why it cannot be read."""
 
@@ -66,6 +91,8 @@ def fields_of_text(text: str) -> Parsed | None:
     for site in FORMS:
         if parts := _parts(text, site.start):
             return (_catch(_fields, part.lstrip("\ufeff"), site) for part in parts)
+    if re.search(IPOKER, text):
+        return _ipoker_fields(text)
     for name, form in _OTHER_SITES.items():
         if re.search(form, text, re.MULTILINE):
             return _pokerkit_fields(text, name)
@@ -128,51 +155,118 @@ def _fields(text: str, site: SiteForm) -> dict[str, Any]:
     head = re.search(site.head, text)
     if not head:
         raise HandError("the header of the hand is not that of a known game")
-    game = head["game"].strip()
-    variant = next((name for name, form in _VARIANTS.items() if form.search(game)), None)
-    if variant is None:
-        unsupported = _OTHER_GAME.search(game)
-        raise HandError(
-            f"game {unsupported[0] if unsupported else 'of the header'} is not supported"
-        )
+    variant = _variant_of(head["game"].strip())
     button = re.search(site.button, text)
     if not button:
         raise HandError("the button is missing")
     table, patterns = _TextReader(groups_by_points=site.groups_by_points), site.compiled()
     for line in map(str.strip, text.splitlines()):
         table.read(line, patterns)
-    seats = table.seats
-    for name, cards in table.cards_of_summary.items():
-        if name in seats:
-            table.cards[name] = cards
-    if unknown := (table.blinds.keys() | table.cards.keys() | table.acted) - seats.keys():
-        raise HandError(f"a player has no seat: {len(unknown)} of {len(seats)}")
-    acting = table.acted | table.blinds.keys() | set(table.shown)
-    playing = [name for name in seats if name in acting]
-    if len(playing) < 2:
-        raise HandError("fewer than two players act")
-    numbers = {name: number for name, (number, _) in seats.items()}
-    after = int(button[1])
-    if max(numbers.values()) > MOST_SEATS and table.small_blind in playing:
-        # Bovada numbers the seats of all tables of a tournament: players are listed in order.
-        numbers = {name: k for k, name in enumerate(playing)}
-        after = numbers[table.small_blind] - (len(playing) > 2)
-    # Seats follow the button; the button acts last.
-    names = sorted(playing, key=lambda name: ((numbers[name] - after - 1) % 1000, name))
     fees = _FEES.search(text)
     rake: Decimal | None = None
     if fees:
         amounts = re.findall(r"\d[\d,]*(?:[.,]\d+)?", fees["fees"] or "")
         rake = sum(map(_decimal, amounts), Decimal(0))
-    stakes = head.groupdict().get("stakes") or game.rpartition("(")[2]
+    groups = head.groupdict()
+    stakes = groups.get("stakes") or head["game"].rpartition("(")[2]
     if _TOURNAMENT.search("\n".join(text.splitlines()[:5])):
         stakes = ""
-    return table.fields(names, rake) | {
-        "user_defined_fields": {} if rake is None else {RAKE: rake},
+    fields = table.fields(table.names_after(int(button[1])), rake)
+    if "big_blind" in groups and fields["min_bet"] < _decimal(head["big_blind"]):
+        raise HandError("game Fixed Limit is not supported")
+    return fields | {
         "variant": variant,
         "hand": int(head["name"]) if head["name"].isdecimal() else head["name"],
         "currency": next((c for s, c in SYMBOLS.items() if s in stakes), None),
     }
+
+
+def _variant_of(game: str) -> str:
+    """Return the variant of a game by its name.
+
+    Raises:
+        HandError: The game is not supported.
+    """
+    variant = next((name for name, form in _VARIANTS.items() if form.search(game)), None)
+    if variant is None:
+        unsupported = _OTHER_GAME.search(game)
+        raise HandError(
+            f"game {unsupported[0] if unsupported else 'of the header'} is not supported"
+        )
+    return variant
+
+
+def _ipoker_fields(text: str) -> Parsed:
+    """Read the hands of an XML file of iPoker, which has one or several sessions."""
+    # A character may be damaged, or not allowed in XML.
+    for part in _parts(re.sub(r"&#\d+;", "", text), IPOKER):
+        # A file that is still written has no end.
+        parser: Any = ElementTree.XMLPullParser()
+        session: Any = None
+        parser.feed(part.partition("<?xml")[0])
+        try:
+            for _, element in parser.read_events():
+                if element.tag == "general" and session is None:
+                    session = element
+                elif element.tag == "game":
+                    yield _catch(_ipoker_hand, session, element)
+        except ElementTree.ParseError:
+            yield HandError("the XML file is damaged")
+
+
+def _ipoker_hand(session: Any, game: Any) -> dict[str, Any]:
+    """Read a hand of an XML file of iPoker.
+
+    Args:
+        session: Element with the game and currency of the session, or None.
+        game: Element of the hand.
+
+    Raises:
+        HandError: The game is not supported, or a part is missing.
+    """
+    if session is None:
+        raise HandError("the header of the hand is not that of a known game")
+    variant = _variant_of(session.findtext("gametype", ""))
+    table, button = _TextReader(groups_by_points=False), None
+    for player in game.iter("player"):
+        name = player.get("name", "")
+        table.seat(player.get("seat", ""), name, _amount_in(player.get("chips", "")))
+        table.collected(name, _amount_in(player.get("win", "")))
+        if player.get("dealer") == "1":
+            button = int(player.get("seat", ""))
+    if button is None:
+        raise HandError("the button is missing")
+    for street in game.iter("round"):
+        for cards in street.iter("cards"):
+            labels = [card[1:] + card[0] for card in (cards.text or "").split()]
+            if cards.get("type") != "Pocket":
+                table.board(cards.get("type", ""), " ".join(labels))
+            elif "X" not in labels:
+                table.dealt(cards.get("player", ""), " ".join(labels))
+        # Actions are numbered, and may be listed in another order.
+        for action in sorted(street.iter("action"), key=lambda action: int(action.get("no", ""))):
+            name, amount = action.get("player", ""), _amount_in(action.get("sum", ""))
+            part, word = IPOKER_ACTIONS.get(action.get("type", ""), ("unknown", ""))
+            if part == "post":
+                table.post(name, word, amount)
+            elif part == "action":
+                total = amount if word == "raises to" else None
+                table.action(name, word, amount, total)
+            elif part:
+                raise HandError("an action of an unknown type")
+    code = game.get("gamecode", "")
+    is_tournament = any(session.find(name) is not None for name in ("tournamentname", "buyin"))
+    return table.fields(table.names_after(button), None) | {
+        "variant": variant,
+        "hand": int(code) if code.isdecimal() else code,
+        "currency": None if is_tournament else session.findtext("currency"),
+    }
+
+
+def _amount_in(text: str) -> str:
+    """Return the number of an amount with its currency."""
+    number = re.search(r"\d[\d.,\u00a0 ]*", text)
+    return number[0].strip() if number else "0"
 
 
 class _TextReader:
@@ -223,7 +317,7 @@ class _TextReader:
         """
         for part, pattern in patterns:
             if match := pattern.match(line):
-                if not self._is_over or part in ("won", "balance"):
+                if not self._is_over or part in ("won", "showed", "balance"):
                     groups = match.groupdict()
                     if self._groups_by_points:
                         groups |= {
@@ -257,6 +351,10 @@ class _TextReader:
         """Add a player."""
         self.seats[name] = int(number), _decimal(amount)
 
+    def card(self, name: str, cards: str) -> None:
+        """Add a hole card of a player."""
+        self.cards[name] = f"{self.cards.get(name, '')} {_cards(cards)}".strip()
+
     def dealt(self, name: str, cards: str) -> None:
         """Set the hole cards of a player."""
         self.cards[name] = _cards(cards, " ")
@@ -278,6 +376,11 @@ class _TextReader:
         if cards:
             self.cards[name] = _cards(cards, " ")
         self.amounts_won[name] = _decimal(amount)
+
+    def showed(self, name: str, amount: str, cards: str) -> None:
+        """Add a player who shows, with the amount that a summary gives to them."""
+        self.shows(name, cards)
+        self.won(name, amount, cards)
 
     def balance(self, name: str, amount: str) -> None:
         """Set the chips of a player after the hand."""
@@ -347,6 +450,30 @@ class _TextReader:
         self.paid += sum(self.bets.values(), Decimal(0)) - (highest - second)
         self.bets = {}
 
+    def names_after(self, button: int) -> list[str]:
+        """Return the players of the hand in the order of their seats, those after the button first.
+
+        Raises:
+            HandError: A player has no seat, or fewer than two players act.
+        """
+        seats = self.seats
+        for name, cards in self.cards_of_summary.items():
+            if name in seats:
+                self.cards[name] = cards
+        if unknown := (self.blinds.keys() | self.cards.keys() | self.acted) - seats.keys():
+            raise HandError(f"a player has no seat: {len(unknown)} of {len(seats)}")
+        acting = self.acted | self.blinds.keys() | set(self.shown)
+        playing = [name for name in seats if name in acting]
+        if len(playing) < 2:
+            raise HandError("fewer than two players act")
+        numbers, after = {name: number for name, (number, _) in seats.items()}, button
+        if max(numbers.values()) > MOST_SEATS and self.small_blind in playing:
+            # Bovada numbers the seats of all tables of a tournament: players are listed in order.
+            numbers = {name: k for k, name in enumerate(playing)}
+            after = numbers[self.small_blind] - (len(playing) > 2)
+        # Seats follow the button; the button acts last.
+        return sorted(playing, key=lambda name: ((numbers[name] - after - 1) % 1000, name))
+
     def fields(self, names: Sequence[str], rake: Decimal | None) -> dict[str, Any]:
         """Return the fields of the PHH format, for players in its order.
 
@@ -397,6 +524,7 @@ class _TextReader:
             ],
             "players": list(names),
             "winnings": self.winnings(names, rake),
+            "user_defined_fields": {} if rake is None else {RAKE: rake},
         } | self._finishing_stacks(names)
 
     def _finishing_stacks(self, names: Sequence[str]) -> dict[str, Any]:

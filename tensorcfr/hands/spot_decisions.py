@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._util.argument_checks import brief
+from ..analysis.hand_tables import equities_at
 from ..compilers.cards.card_public_nodes import CardNodes
-from ..evaluation.profile import strategies_at
 from ..games.poker.deck import CARDS
 from ..games.poker.spot import Spot
-from ..model.arrays import CHANCE
+from ..model.card_structure import DEAL, DECISION
 from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from .played_hands import BET, RAISE, STREETS
@@ -32,22 +33,44 @@ SEATS = (OOP, IP)
 
 
 class SpotDecision(NamedTuple):
-    """Decision of a player at a public node of a spot."""
+    """Decision of a player at a line of a spot, on several boards.
 
-    node: int
-    """Public node."""
-    situation: HandSituation
-    """Situation; the course before the spot is unknown unless it was given."""
+    Of boards that differ only in suits there is one.
+    """
+
+    nodes: np.ndarray
+    """int64 (boards,): public node on each board."""
+    situations: tuple[HandSituation, ...]
+    """Situation on each board; the course before the spot is unknown unless it was given."""
     labels: tuple[str, ...]
     """Labels of the actions."""
     classes: tuple[str, ...]
     """Class of each action."""
     strategy: np.ndarray
-    """float64 (hands, actions): strategy of the given policy."""
+    """float64 (boards, hands, actions): strategy of the given policy; 0 for hands that are
+    impossible on a board."""
     weight: np.ndarray
-    """float64 (hands,): probability of each hand and of reaching the node with it."""
-    own_reaches: list[np.ndarray]
-    """float64 (hands,) for each player: own reach of the node."""
+    """float64 (boards, hands): probability of each hand and of reaching the node with it."""
+    numbers: np.ndarray
+    """int64 (boards, hands, actions): positions in the arrays of a policy.  They are -1 for hands
+    that are impossible on a board, and for decisions with one action."""
+    find_equity: Callable[[], np.ndarray]
+    """Function that computes the equity of each hand against the other player's range, float64
+    (boards, hands)."""
+
+    @property
+    def street(self) -> str:
+        """Street of the decision."""
+        return self.situations[0].street
+
+    @property
+    def line(self) -> str:
+        """Classes of the actions on this street so far."""
+        return self.situations[0].line
+
+
+Change = Callable[[SpotDecision], np.ndarray]
+"""Function that returns another strategy at a decision, float64 (boards, hands, actions)."""
 
 
 def nodes_of_spot(game: CompiledGame) -> CardNodes:
@@ -85,13 +108,74 @@ def size_of(rules: Spot, state: object, label: str) -> tuple[str, float]:
     return (RAISE if highest else BET), (amount - highest) / pot
 
 
+class _Boards(NamedTuple):
+    """Boards of a round that follow one board; of boards that differ only in suits there is one."""
+
+    boards: np.ndarray
+    """int64 (boards,): their numbers."""
+    solved: np.ndarray
+    """int64 (boards,): their numbers among the solved boards."""
+    kinds: np.ndarray
+    """int64 (boards,): kind of each board."""
+    lanes: tuple[np.ndarray, ...]
+    """int64 (boards, hands) for each player: lane of each hand, -1 if it is impossible."""
+
+    @classmethod
+    def after(cls, nodes: CardNodes, round_: int, board: int) -> _Boards:
+        """Return the boards of a round that follow a board, and on which a deal of hands is
+        possible.
+
+        Args:
+            nodes: Public nodes of the spot.
+            round_: The round.
+            board: The board of the round before; 0 for round 0.
+        """
+        of_round = nodes.symmetry.rounds[round_]
+        follows = of_round.board[nodes.boards[round_].parent[of_round.board] == board].tolist()
+        node = int(np.flatnonzero(nodes.betting.round == round_)[0])
+        boards = [k for k in follows if nodes.possible(nodes.number(node, k), 0).any()]
+        solved = of_round.of_board[boards]
+        lanes = tuple(
+            np.array([nodes.symmetry.class_of(player, round_, k) for k in boards])
+            for player in range(2)
+        )
+        return cls(np.array(boards, dtype=np.int64), solved, of_round.played[solved], lanes)
+
+    def numbers(self, nodes: CardNodes, node: int) -> np.ndarray:
+        """Return :attr:`SpotDecision.numbers` of a node of the betting."""
+        lane = self.lanes[nodes.betting.player[node]][:, :, None]
+        stride = nodes.node_stride[self.kinds, node][:, None, None]
+        first = nodes.first_numbers(node, self.solved)[:, None, None]
+        numbers: np.ndarray = first + lane + stride * np.arange(nodes.betting.children[node])
+        return np.where((lane >= 0) & (stride > 0), numbers, -1)
+
+
+class _Line(NamedTuple):
+    """Line of a spot, on several boards."""
+
+    node: int
+    """Node of the betting."""
+    state: Any
+    course: StreetCourse
+    """Actions of the street so far."""
+    before: str
+    """Course of the hand before the street."""
+    stack: str
+    """Class of the stacks at the first decision of the street; empty before it."""
+    boards: _Boards
+    own_reaches: tuple[np.ndarray, ...]
+    """float64 (boards, hands) for each changed strategy: own reach of the player."""
+    opponent_reach: np.ndarray
+    """float64 (boards, hands): own reach of the other player."""
+
+
 def spot_decisions(
     game: CompiledGame,
     policy: Policy,
     player: int,
     *,
     pot_class: str | None = None,
-    change: Callable[[SpotDecision], np.ndarray] | None = None,
+    changes: Sequence[Change] = (),
 ) -> Iterator[SpotDecision]:
     """Yield the decisions of a player that some hand reaches, each before those after it.
 
@@ -100,46 +184,131 @@ def spot_decisions(
         policy: Strategies of both players.
         player: The player.
         pot_class: Class of the pot before the flop, ``"raised"``; None if it is unknown.
-        change: Function that returns another strategy of the player at a decision; reaches follow
-            it.
+        changes: Functions that return other strategies of the player.  Each gets the weights to
+            which its own strategies lead.  The decisions that are yielded have the weights of the
+            first function.
     """
     nodes = nodes_of_spot(game)
-    rules = nodes.rules
+    rules, betting = nodes.rules, nodes.betting
     assert isinstance(rules, Spot)
-    start = ANY if pot_class is None or rules.street else pot_class
-    reaches = [np.ones(len(hands)) for hands in rules.hands]
-    pending = [(0, rules.root(), StreetCourse(), start, "", reaches)]
+    boards_after = cache(partial(_Boards.after, nodes))
+    before = ANY if pot_class is None or rules.street else pot_class
+    units = [np.ones((1, len(rules.hands[seat]))) for seat in (player, 1 - player)]
+    own_reaches = (units[0],) * max(1, len(changes))
+    course, boards = StreetCourse(), boards_after(0, 0)
+    pending = [_Line(0, rules.root(), course, before, "", boards, own_reaches, units[1])]
     while pending:
-        node, state, course, before, stack, reaches = pending.pop()
-        actor, edges = nodes.player(node), nodes.children(node)
-        if actor == CHANCE:
-            dealt = rules.next(state, None)
-            if before != ANY:
-                before = f"{before}; {STREETS[state.street + 1]} {course.summary}"
-            pending += [
-                (edge.node, dealt, StreetCourse(), before, "", reaches) for edge in reversed(edges)
-            ]
-        if actor < 0 or not nodes.possible(node, actor).any():
+        line = pending.pop()
+        if betting.kind[line.node] == DEAL:
+            pending += list(_deal(nodes, line, boards_after))[::-1]
+        if betting.kind[line.node] != DECISION or not line.boards.boards.size:
             continue
-        labels = tuple(edge.label for edge in edges)
-        chips = rules.chips(state)
-        stack = stack or stack_class(min(chips.behind or ()) / chips.pot)
-        classes = tuple(size_class(rules, state, label) for label in labels)
-        strategy = strategies_at(policy, nodes, node)
+        chips = rules.chips(line.state)
+        line = line._replace(stack=line.stack or stack_class(min(chips.behind or ()) / chips.pot))
+        decision = _decision(nodes, line, policy, player)
+        strategies = [decision.strategy] * len(line.own_reaches)
+        if betting.player[line.node] == player:
+            weights = [decision.weight * reach for reach in line.own_reaches]
+            yield decision._replace(weight=weights[0])
+            strategies = [
+                change(decision._replace(weight=weight))
+                for change, weight in zip(changes, weights, strict=False)
+            ] or strategies
+        pending += list(_act(nodes, line, decision, strategies, player))[::-1]
+
+
+def _deal(
+    nodes: CardNodes, line: _Line, boards_after: Callable[[int, int], _Boards]
+) -> Iterator[_Line]:
+    """Yield the lines after a deal, one for each board before it."""
+    state = nodes.rules.next(line.state, None)
+    before, round_ = line.before, int(nodes.betting.round[line.node]) + 1
+    if before != ANY:
+        before = f"{before}; {STREETS[line.state.street + 1]} {line.course.summary}"
+    node = int(nodes.betting.first_child[line.node])
+    for row, board in enumerate(line.boards.boards.tolist()):
+        boards = boards_after(round_, board)
+        # All boards have the reaches of the board before them.
+        own_reaches = tuple(_repeat(reach[row], boards) for reach in line.own_reaches)
+        reach = _repeat(line.opponent_reach[row], boards)
+        yield _Line(node, state, StreetCourse(), before, "", boards, own_reaches, reach)
+
+
+def _repeat(reach: np.ndarray, boards: _Boards) -> np.ndarray:
+    return np.broadcast_to(reach, (len(boards.boards), len(reach)))
+
+
+def _act(
+    nodes: CardNodes,
+    line: _Line,
+    decision: SpotDecision,
+    strategies: Sequence[np.ndarray],
+    player: int,
+) -> Iterator[_Line]:
+    """Yield the line after each action of a decision."""
+    actor, begin = int(nodes.betting.player[line.node]), int(nodes.betting.first_child[line.node])
+    for k, (label, word) in enumerate(zip(decision.labels, decision.classes, strict=True)):
+        own_reaches, opponent_reach = line.own_reaches, line.opponent_reach
         if actor == player:
-            board = board_class("".join(CARDS[card] for card in nodes.cards(node)))
-            line, street = ", ".join(course.words), STREETS[state.street + 1]
-            situation = HandSituation(street, SEATS[player], line, before, board, stack)
-            weight = reaches[player] * nodes.counterfactual_reach(node, player, reaches)
-            decision = SpotDecision(node, situation, labels, classes, strategy, weight, reaches)
-            yield decision
-            if change is not None:
-                strategy = change(decision)
-        for k in reversed(range(len(edges))):
-            below = [
-                reach * strategy[:, k] if seat == actor else reach
-                for seat, reach in enumerate(reaches)
+            pairs = zip(own_reaches, strategies, strict=True)
+            own_reaches = tuple(reach * strategy[:, :, k] for reach, strategy in pairs)
+        else:
+            opponent_reach = opponent_reach * decision.strategy[:, :, k]
+        yield line._replace(
+            node=begin + k,
+            state=nodes.rules.next(line.state, label),
+            course=line.course.after(word, SEATS[actor]),
+            own_reaches=own_reaches,
+            opponent_reach=opponent_reach,
+        )
+
+
+def _decision(nodes: CardNodes, line: _Line, policy: Policy, player: int) -> SpotDecision:
+    """Return a decision of either player; the weight of the player's hands is without their own
+    reach."""
+    rules, betting, boards = nodes.rules, nodes.betting, line.boards
+    assert isinstance(rules, Spot)
+    actor, begin = int(betting.player[line.node]), int(betting.first_child[line.node])
+    labels = betting.step[begin : begin + int(betting.children[line.node])]
+    classes = tuple(size_class(rules, line.state, label) for label in labels)
+    numbers = boards.numbers(nodes, line.node)
+    if len(labels) == 1:
+        strategy = (boards.lanes[actor] >= 0)[:, :, None].astype(np.float64)
+    else:
+        strategy = np.where(numbers >= 0, policy.probabilities[numbers], 0.0)
+    public = [nodes.number(line.node, board) for board in boards.boards.tolist()]
+
+    def reaches(row: int) -> list[np.ndarray]:
+        both = [np.ones(strategy.shape[1]), line.opponent_reach[row]]
+        return both if player == 0 else both[::-1]
+
+    @cache
+    def find_equity() -> np.ndarray:
+        return np.array(
+            [equities_at(nodes, node, reaches(row))[player] for row, node in enumerate(public)]
+        )
+
+    situations: tuple[HandSituation, ...] = ()
+    weight = np.ones(strategy.shape[:2])
+    if actor == player:
+        street, words = STREETS[line.state.street + 1], ", ".join(line.course.words)
+        situations = tuple(
+            HandSituation(
+                street,
+                SEATS[player],
+                words,
+                line.before,
+                board_class("".join(CARDS[card] for card in nodes.cards(node))),
+                line.stack,
+            )
+            for node in public
+        )
+        weight = np.array(
+            [
+                nodes.counterfactual_reach(node, player, reaches(row))
+                for row, node in enumerate(public)
             ]
-            after = course.after(classes[k], SEATS[actor])
-            next_state = rules.next(state, labels[k])
-            pending.append((edges[k].node, next_state, after, before, stack, below))
+        )
+    return SpotDecision(
+        np.array(public), situations, labels, classes, strategy, weight, numbers, find_equity
+    )

@@ -18,7 +18,7 @@ from numba.core import types
 
 from .._util.jit import by_types, inlined
 from ..model.arrays import LockedLanes, SequenceForm
-from .locked_lanes import apply_lock, has_least, mix_reaches, of_lock
+from .locked_lanes import apply_lock, find_free_shares, has_least, mix_reaches, of_lock
 from .parts import Lanes, Part
 from .tiles import LONGEST, TILE, gather, run_length, tile_length
 
@@ -384,10 +384,7 @@ def _mix_strategies(
     The least probabilities of players without a model are 0.
     """
     actions, stride, first, length = lanes
-    free_share[:length] = 1.0
-    for a in range(actions):
-        for lane in range(length):
-            free_share[lane] -= least[first + a * stride + lane]
+    find_free_shares(least, lanes, free_share)
     for a in range(actions):
         for lane in range(length):
             s = first + a * stride + lane

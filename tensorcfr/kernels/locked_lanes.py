@@ -121,7 +121,7 @@ def mix_reaches(
         free_share: float (at least one per infoset,): scratch.
     """
     actions, stride, offset, length = lanes
-    _find_free_shares(least, lanes, free_share)
+    find_free_shares(least, lanes, free_share)
     for a in range(actions):
         s = np.uint64(offset + a * stride)
         for lane in range(np.uint64(length)):
@@ -144,7 +144,7 @@ def mix_values(
         free_share: float (at least one per infoset,): scratch.
     """
     actions, stride, offset, length = lanes
-    _find_free_shares(least, lanes, free_share)
+    find_free_shares(least, lanes, free_share)
     for lane in range(length):
         mean[lane] *= free_share[lane]
     for a in range(actions):
@@ -154,7 +154,7 @@ def mix_values(
 
 
 @inlined
-def _find_free_shares(least: np.ndarray, lanes: Lanes, free_share: np.ndarray) -> None:
+def find_free_shares(least: np.ndarray, lanes: Lanes, free_share: np.ndarray) -> None:
     """Compute the probability of each infoset that the least probabilities leave over."""
     actions, stride, offset, length = lanes
     free_share[:length] = 1.0

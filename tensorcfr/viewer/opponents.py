@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from .._util.argument_checks import Number, OneOf, Several, Text, Whole
 from ..analysis.comparison import seated
+from ..analysis.other_utilities import IncentivePrice, incentive_prices
 from ..analysis.responses import robust_responses
 from ..evaluation.metrics import evaluate_probabilities
 from ..evaluation.player_models import check_constant_sum
 from ..hands import habit_prices
+from ..hands.models import HabitPrice
 from ..model.layout import Layout
 from ..model.locks import DATA_BIASED, RESTRICTED
 from ..model.policy import Policy
 from ..solvers.solution import Solution, Status
 
-HABITS, LOCKS, SECOND = "habits", "locks", "B"
-"""Sources of a model: habits in words, the locks of the page, the second solution."""
-SOURCE = OneOf((HABITS, LOCKS, SECOND))
+HABITS, INCENTIVES, LOCKS, SECOND = "habits", "incentives", "locks", "B"
+"""Sources of a model: habits or incentives in words, the locks of the page, the second solution."""
+IN_WORDS = (HABITS, INCENTIVES)
+SOURCE = OneOf((*IN_WORDS, LOCKS, SECOND))
 PLAYER = Whole(0, 1)
 WORDS = Several(Text(200))
 PER_CENT = Number(least=0, most=100)
@@ -31,9 +34,10 @@ class Opponent:
 
     Args:
         request: Mapping with ``player``, who has the model, and ``model``, its source (one of
-            :data:`SOURCE`). The source ``habits`` needs ``habits``, a list of texts, and ``locks``
-            needs ``locks``. ``max_loss`` is the largest risk in per cent of the pot, or in the unit
-            of a game without a pot. ``trust`` is the trust in the model in per cent.
+            :data:`SOURCE`). The sources ``habits`` and ``incentives`` need a list of texts with
+            the same name, and ``locks`` needs ``locks``. ``max_loss`` is the largest risk in per
+            cent of the pot, or in the unit of a game without a pot. ``trust`` is the trust in the
+            model in per cent.
         solutions: The solutions on the page.
         has_pot: True if the game begins with a pot, and its values are chips.
 
@@ -55,14 +59,9 @@ class Opponent:
         self.player: int = PLAYER("player", request.get("player"))
         """Player who has the model."""
         self.source: str = SOURCE("model", request.get("model"))
-        self.habits: list[str] = []
-        if self.source == HABITS:
-            self.habits = [text for text in WORDS("habits", request.get("habits")) if text.strip()]
-        self.model: Any = {
-            HABITS: self.habits,
-            LOCKS: request.get("locks"),
-            SECOND: solutions[1:],
-        }[self.source]
+        self.model: Any = solutions[1:] if self.source == SECOND else request.get(self.source)
+        if self.source in IN_WORDS:
+            self.model = [text for text in WORDS(self.source, self.model) if text.strip()]
         if not self.model:
             raise ValueError(f"there is no model: give {self.source}")
         if self.source == SECOND:
@@ -76,25 +75,39 @@ class Opponent:
         if loss is None and trust is None:
             raise ValueError("give max_loss or trust")
 
+    @property
+    def solves_for_prices(self) -> int:
+        """Number of games with payments that are solved for prices, before the responses."""
+        if self.source != INCENTIVES:
+            return 0
+        return len(self.model) + (len(self.model) > 1)
+
     def respond(self, options: Mapping[str, Any]) -> tuple[Solution, dict[str, Any]]:
         """Compute a response.
 
         Args:
-            options: Options of :func:`tensorcfr.solve` in games in chunks; flat games are solved by
-                linear programs.
+            options: Options of :func:`tensorcfr.solve` for games in chunks and games with payments;
+                other flat games are solved by linear programs.
 
         Returns:
             The response against the model as a solution, and a report: the players, the price of
-            each habit and of all, and all responses with their gain and risk.
+            each habit or incentive and of all, and all responses with their gain and risk.
 
         Raises:
-            ValueError: A habit or a lock does not fit the game; names it.
+            ValueError: A habit, an incentive or a lock does not fit the game; names it.
             MissingExtraError: scipy is not installed; names the extra to install.
         """
         game, model = self.game, self.model
-        prices = habit_prices(self.solution, self.player, self.habits) if self.habits else []
-        if prices:
-            model = prices[-1].policy
+        prices: list[dict[str, Any]] = []
+        if self.source == HABITS:
+            for habit in habit_prices(self.solution, self.player, model):
+                prices.append(_row(habit.habits, habit))
+                model = habit.policy
+        elif self.source == INCENTIVES:
+            for incentive in incentive_prices(self.solution, self.player, model, **options):
+                row = _row(incentive.incentives, incentive)
+                prices.append(row | {"before": incentive.paid_before, "paid": incentive.paid})
+                model = incentive.policy
         responses = robust_responses(
             game,
             None,
@@ -113,10 +126,7 @@ class Opponent:
         report = {
             "player": 1 - self.player,
             "model": self.source,
-            "prices": [
-                {"name": "; ".join(habits), "solution": against_solution, "best": against_best}
-                for habits, _, against_solution, against_best in prices
-            ],
+            "prices": prices,
             "responses": [dict(zip(("weight", "gain", "risk"), row, strict=True)) for row in rows],
             "chosen": chosen,
         }
@@ -138,3 +148,9 @@ class Opponent:
             best=None,
             exact=None,
         )
+
+
+def _row(texts: Sequence[str], price: HabitPrice | IncentivePrice) -> dict[str, Any]:
+    """Return the row of a price in the report."""
+    costs = {"solution": price.against_solution, "best": price.against_best}
+    return {"name": "; ".join(texts), **costs}

@@ -36,6 +36,8 @@ from .snapshots import Snapshots
 from .trainer import Trainer
 
 NAMES = ("A", "B")
+PRICES = "prices"
+"""Work of a running request that computes the prices of a model."""
 LONGEST_TITLE = 40
 """Largest number of characters of a game's name that the page shows with its parameters."""
 MAX_ITERATIONS = 10_000_000
@@ -318,13 +320,15 @@ class Session:
             def hook(progress: Progress) -> bool:
                 begins = progress.iteration < running.iteration
                 number[0] += begins
-                running.work = f"response {number[0]}"
+                running.work = f"response {number[0]}" if number[0] > 0 else PRICES
                 running.show(progress)
                 return running.is_stopped
 
-            number, running.work = [1], "prices"
+            number, running.work = [1 - opponent.solves_for_prices], PRICES
             options: dict[str, Any] = {"iters": running.iterations, "threads": self.threads}
-            options |= {"target": TIGHTER * opponent.solution.exploitability or None}
+            # The exploitability of an exact solution is a rounding error, which may be negative.
+            target = TIGHTER * max(0.0, opponent.solution.exploitability)
+            options |= {"target": target or None}
             options |= {"precision": self.precision, "progress": hook}
             solution, report = opponent.respond(options)
             if running.is_stopped:  # A solve that was stopped is not a response.

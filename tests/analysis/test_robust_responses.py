@@ -242,29 +242,50 @@ def test_iterations_are_within_their_gap_of_the_program(
     assert (near >= best - 2 * found.gaps - 1e-9).all()
 
 
+def drawn(game, alpha: float) -> Policy:  # type: ignore[no-untyped-def]
+    """Random strategies; nearly pure ones for a small ``alpha``."""
+    draw = np.random.default_rng(1)
+    return Policy.from_rows(
+        game, lambda label, actions: draw.dirichlet(np.full(len(actions), alpha))
+    )
+
+
+MODELS = {
+    "random": lambda game: drawn(game, 1.0).to_dict(),
+    "early": lambda game: solve(game, "cfr", iters=3).policy.to_dict(),
+    "uniform": lambda game: Policy.uniform(game).to_dict(),
+    "nearly pure": lambda game: drawn(game, 0.01).to_dict(),
+    "partly known": lambda game: dict(list(drawn(game, 1.0).to_dict(1).items())[::2]),
+}
+"""Models of a player."""
+BY_TIER = [
+    pytest.param(name, marks=pytest.mark.slow if number else pytest.mark.full)
+    for number, name in enumerate(MODELS)
+]
+
+
 def check_larger(game, flat, model, target: float, tolerance: float, **options) -> None:  # type: ignore[no-untyped-def]
     """Both methods, against the program, in all weights."""
-    weights, by_label = (0.25, 0.5, 0.75, 0.9, 1.0), model.to_dict()
+    weights, model = (0.25, 0.5, 0.75, 0.9, 1.0), MODELS[model](game)
     for method in ("restricted", "data-biased"):
-        exact = robust_responses(flat, None, 0, model=by_label, method=method, weights=weights)
+        exact = robust_responses(flat, None, 0, model=model, method=method, weights=weights)
         found = robust_responses(
             game, None, 0, model=model, method=method, weights=weights, target=target, **options
         )
-        best = guaranteed(flat, by_label, 0, method, exact.weights, exact.policies)
+        best = guaranteed(flat, model, 0, method, exact.weights, exact.policies)
         near = guaranteed(game, model, 0, method, found.weights, found.policies)
         for one, other in zip(best, near, strict=True):
             assert one - tolerance <= other <= one + tolerance
 
 
-@pytest.mark.full
-def test_leduc_equals_the_program() -> None:
+@pytest.mark.parametrize("model", BY_TIER)
+def test_leduc_equals_the_program(model: str) -> None:
     game = compile_game("leduc")
-    model = solve(game, "cfr", iters=3).policy
     check_larger(game, game, model, 5e-10, 1e-9)
 
 
-@pytest.mark.full
-def test_river_equals_the_program() -> None:
+@pytest.mark.parametrize("model", BY_TIER)
+def test_river_equals_the_program(model: str) -> None:
     """Within 1e-4 of the pot; the spot is solved with its cards, the program on the flat game."""
     spot = make_game(
         "holdem",
@@ -275,10 +296,7 @@ def test_river_equals_the_program() -> None:
         bets="66%,allin",
         raises="allin",
     )
-    game, flat = compile_game(spot), compile_game(spot, cut=False)
-    draw = np.random.default_rng(1)
-    model = Policy.from_rows(game, lambda label, actions: draw.dirichlet(np.ones(len(actions))))
-    check_larger(game, flat, model, 0.005, 0.01)
+    check_larger(compile_game(spot), compile_game(spot, cut=False), model, 0.005, 0.01)
 
 
 def test_a_largest_loss() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ SPOT: dict[str, Any] = {
     "bets": "50%,a",
     "raises": "a",
 }
+SIZES: dict[str, Any] = {"pot": 100, "stacks": 150, "bets": "50%", "raises": "a"}
 HAND = """variant = 'NT'
 antes = [0, 0, 0]
 blinds_or_straddles = [1, 2, 0]
@@ -117,10 +119,11 @@ def test_shifted_frequencies_divide_hands_as_little_as_possible() -> None:
     rng = np.random.default_rng(1)
     strategy, weight = rng.dirichlet(np.ones(3), size=4), rng.random(4)
     wanted = np.array([0.2, 0.5, 0.3])
-    found = shift_frequencies(strategy, weight, wanted)
-    assert frequencies_of(found, weight) == pytest.approx(wanted, abs=1e-9)
+    (found,) = shift_frequencies(strategy[None], weight[None], wanted[None])
+    assert weight @ found / weight.sum() == pytest.approx(wanted, abs=1e-9)
     assert found.sum(axis=1) == pytest.approx(np.ones(4))
-    spread = 0.05 * np.abs(wanted - frequencies_of(strategy, weight)).sum()
+    before = weight @ strategy / weight.sum()
+    spread = 0.05 * np.abs(wanted - before).sum()
     start = (1.0 - spread) * strategy + spread * wanted
 
     def divergence(flat: np.ndarray) -> float:
@@ -136,7 +139,7 @@ def test_shifted_frequencies_divide_hands_as_little_as_possible() -> None:
         divergence, strategy.ravel(), bounds=[(1e-9, 1)] * 12, constraints=limits, tol=1e-12
     )
     assert found.ravel() == pytest.approx(best.x, abs=2e-4)
-    same = shift_frequencies(strategy, weight, frequencies_of(strategy, weight))
+    (same,) = shift_frequencies(strategy[None], weight[None], before[None])
     assert same == pytest.approx(strategy, abs=1e-15)
 
 
@@ -152,10 +155,10 @@ def test_a_model_has_the_frequencies_of_the_hands(solution: Solution) -> None:
     plays = simulate(solution.game, weak, 150, seed=2)
     hands = hands_of_plays(plays, ("solver", "weak"))
     model = hand_model(solution, 1, count_decisions(hands, ["weak"]))
-    truth = {d.node: d for d in spot_decisions(solution.game, weak, 1)}
+    truth = {int(d.nodes[0]): d for d in spot_decisions(solution.game, weak, 1)}
     for node, decision in zip(model.nodes, model.decisions, strict=True):
         if decision.decisions > 25:
-            real = frequencies_of(truth[node].strategy, truth[node].weight)
+            (real,) = frequencies_of(truth[node].strategy, truth[node].weight)
             found = np.array(list(decision.model.values()))
             assert np.abs(found - real).max() < 0.25
             assert (
@@ -176,16 +179,35 @@ def test_habits_change_the_frequencies_that_they_name(solution: Solution) -> Non
     """Against the tables of the spot, and values of whole policies."""
     game, table = solution.game, SolvedSpot(solution).table("bet50")
     (price,) = habit_prices(solution, 1, "call +10%")
-    changed = {d.node: d for d in spot_decisions(game, price.policy, 1)}
+    changed = {int(d.nodes[0]): d for d in spot_decisions(game, price.policy, 1)}
     node = SolvedSpot(solution).nodes.find_line("bet50")
     column = list(table.actions).index("call")
     before = table.frequencies["call"]
-    after = frequencies_of(changed[node].strategy, changed[node].weight)[column]
+    after = frequencies_of(changed[node].strategy, changed[node].weight)[0, column]
     assert after == pytest.approx(1.1 * before, abs=1e-3)
     base, found = evaluate(game, solution.policy), evaluate(game, price.policy)
     assert price.against_solution == pytest.approx(base.values[1] - found.values[1])
     assert price.against_best == pytest.approx(found.best_responses[0] - base.best_responses[0])
     assert 0.0 < price.against_solution < price.against_best
+
+
+def test_habits_of_all_streets_follow_one_another() -> None:
+    """On every card of the river, against tables of the spot: the frequency that a habit changes is
+    that of the hands which the habits before it leave.  Suits of the board are equivalent."""
+    game = compile_game("holdem", board="QsQh7s7h", ranges=("AA,KK,76s", "AK,JJ,T9s"), **SIZES)
+    solution = solve(game, iters=40)
+    *_, price = habit_prices(solution, 0, ("check =60%", "river call +30%"))
+    before, after = SolvedSpot(solution), SolvedSpot(replace(solution, policy=price.policy))
+    assert after.table("").frequencies["check"] == pytest.approx(0.6, abs=1e-9)
+    dealt = [edge.label for edge in game.nodes.children(before.nodes.find_line("check check"))]
+    assert len(dealt) == 48
+    for card in dealt:
+        table = after.table(f"check check {card} check bet50")
+        strategy = before.table(f"check check {card} check bet50").strategy
+        call = float(table.share @ strategy[:, table.actions.index("call")])
+        assert table.frequencies["call"] == pytest.approx(min(1.0, 1.3 * call), abs=1e-9)
+        first = after.table(f"check check {card}").frequencies
+        assert first["check"] == pytest.approx(0.6, abs=1e-9)
 
 
 def test_bluffs_are_hands_below_half_of_the_equity(solution: Solution) -> None:
@@ -194,12 +216,12 @@ def test_bluffs_are_hands_below_half_of_the_equity(solution: Solution) -> None:
     spot = SolvedSpot(solution)
     equity = spot.equities("start")[0]
     start = next(iter(spot_decisions(solution.game, price.policy, 0)))
-    bets = start.strategy[:, 1:].sum(axis=1)
-    held = start.weight > 0
+    bets = start.strategy[0, :, 1:].sum(axis=1)
+    held = start.weight[0] > 0
     assert (bets[held & (equity < 0.5)] == 0.0).all()
     value = held & (equity >= 0.5)
     same = next(iter(spot_decisions(solution.game, solution.policy, 0))).strategy
-    assert start.strategy[value] == pytest.approx(same[value])
+    assert start.strategy[0, value] == pytest.approx(same[0, value])
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,77 @@ Total pot $240.00
 Seat 3: Cy: 2 (small blind) showed [Ah Ac] and won $120.00 with a pair of Aces
 Seat 5: Dee (big blind) showed [As Kd] and won $120.00 with a pair of Kings
 """
+OLD_WINNING = """Game started at: 2015/1/2 3:4:5
+Game ID: 12 0.50/1 Nice - 6 (Hold'em)
+Seat 2 is the button
+Seat 1: Flo (55).
+Seat 2: Al Bo (100).
+Seat 3: Cy: 2 (40).
+Seat 5: Dee (1250.50).
+Player Flo sitting out
+Player Cy: 2 has small blind (0.50)
+Player Dee has big blind (1)
+Player Cy: 2 received a card.
+Player Cy: 2 received a card.
+Player Dee received card: [As]
+Player Dee received card: [Kd]
+Player Al Bo raises (3)
+Player Cy: 2 allin (39.50)
+Player Dee raises (109)
+Player Al Bo allin (97)
+Uncalled bet (10) returned to Dee
+*** FLOP ***: [2c 3c 4d]
+*** TURN ***: [2c 3c 4d] [Kh]
+*** RIVER ***: [2c 3c 4d Kh] [9s]
+------ Summary ------
+Pot: 240. Rake 0
+Board: [2c 3c 4d Kh 9s]
+Player Flo does not show cards.Bets: 0. Collects: 0. Wins: 0.
+Player Al Bo shows: One pair of Qs [Qs Qd]. Bets: 100. Collects: 0. Loses: 100.
+*Player Cy: 2 shows: One pair of As [Ah Ac]. Bets: 40. Collects: 120. Wins: 80.
+*Player Dee shows: One pair of Ks [As Kd]. Bets: 100. Collects: 120. Wins: 20.
+Game ended at: 2015/1/2 3:5:5
+"""
+IPOKER = """<?xml version="1.0" encoding="utf-8"?>
+<session sessioncode="1">
+ <general>
+  <gametype>Holdem NL $0.50/$1</gametype>
+  <currency>USD</currency>
+ </general>
+ <game gamecode="12">
+  <general>
+   <players>
+    <player seat="1" name="Flo" chips="$55" dealer="0" win="$0" bet="$0"/>
+    <player seat="2" name="Al Bo" chips="$100" dealer="1" win="$0" bet="$100"/>
+    <player seat="3" name="Cy: 2" chips="$40" dealer="0" win="$120" bet="$40"/>
+    <player seat="5" name="Dee" chips="$1,250.50" dealer="0" win="$130" bet="$110"/>
+   </players>
+  </general>
+  <round no="0">
+   <action no="2" player="Dee" type="2" sum="$1" cards="[cards]"/>
+   <action no="1" player="Cy: 2" type="1" sum="$0.50" cards="[cards]"/>
+  </round>
+  <round no="1">
+   <action no="3" player="Flo" type="9" sum="$0" cards=""/>
+   <cards type="Pocket" player="Cy: 2">HA CA</cards>
+   <cards type="Pocket" player="Dee">SA DK</cards>
+   <cards type="Pocket" player="Al Bo">SQ DQ</cards>
+   <action no="6" player="Dee" type="23" sum="$110" cards=""/>
+   <action no="4" player="Al Bo" type="23" sum="$3" cards=""/>
+   <action no="5" player="Cy: 2" type="7" sum="$39.50" cards=""/>
+   <action no="7" player="Al Bo" type="3" sum="$97" cards=""/>
+  </round>
+  <round no="2">
+   <cards type="Flop" player="">C2 C3 D4</cards>
+  </round>
+  <round no="3">
+   <cards type="Turn" player="">HK</cards>
+  </round>
+  <round no="4">
+   <cards type="River" player="">S9</cards>
+  </round>
+ </game>
+"""
 BOVADA = """Ignition Hand #12: HOLDEM Tournament #1 TBL#2, No Limit- Level 1 (0.50/1) - 2024-01-02
 Seat 31: Dealer (100 in chips)
 Seat 208: Small Blind (40 in chips)
@@ -279,6 +350,8 @@ SITES = {
     "party": PARTY,
     "party, balances": PARTY_BALANCES,
     "winning": WINNING,
+    "winning, old": OLD_WINNING,
+    "ipoker": IPOKER,
     "bovada": BOVADA,
 }
 
@@ -299,10 +372,26 @@ def test_all_sites_write_the_same_hand(name: str) -> None:
     assert (hand.stacks, hand.blinds) == (stars.stacks, stars.blinds)
     assert (hand.cards, hand.board) == (stars.cards, stars.board)
     assert hand.won == (80.0, 20.0, -100.0)
-    currency = {"winamax": "EUR", "bovada": ""}.get(name, "" if "balances" in name else "USD")
-    assert hand.currency == currency
+    without = {"winamax": "EUR", "bovada": "", "party, balances": "", "winning, old": ""}
+    assert hand.currency == without.get(name, "USD")
     names = ("Small Blind", "Hero", "Dealer") if name == "bovada" else stars.players
     assert hand.players == names
+
+
+def test_old_forms_that_are_refused() -> None:
+    """With a limit, stakes are bets; a file of iPoker may hold several sessions, or be damaged."""
+    limit = OLD_WINNING.replace("0.50/1 Nice", "1/2 Nice")
+    assert list(parse_hands(limit).reasons) == ["game Fixed Limit is not supported"]
+    assert list(parse_hands(OLD_WINNING.replace("(Hold'em)", "(Omaha HiLow)")).reasons) == [
+        "game of the header is not supported"
+    ]
+    closed = f"{IPOKER}</session>\n"
+    assert len(parse_hands(closed + IPOKER).hands) == 2
+    found = parse_hands(closed.replace("<round", "< round") + closed.replace('"23"', '"99"'))
+    assert list(found.reasons) == ["the XML file is damaged", "an action of an unknown type"]
+    assert list(parse_hands(IPOKER.replace("Holdem NL", "Holdem L")).reasons) == [
+        "game of the header is not supported"
+    ]
 
 
 def test_three_decimal_places_are_no_thousands() -> None:
