@@ -249,6 +249,7 @@ def test_other_games_are_walked(tmp_path: Path) -> None:
     assert compile_game(f"openspiel:{limit}").name.startswith("limit_poker(")
     rules = OpenSpielGame(limit)
     assert compile_game(rules).name == f"openspiel:{limit}"
+    assert rules.text is None
     file = solve(rules, "outcome_sampling", iters=10, seed=1).save(tmp_path / "theirs.npz")
     unknown = Solution.load(file)
     with pytest.raises(UnknownGameError, match=r"Solution.load\(path, game=...\)"):
