@@ -57,7 +57,8 @@ class Record:
     is first needed.  Empty for an algorithm without iterations."""
     equilibria: ClassVar[Mapping[str, str]] = {}
     """Functions that compute an equilibrium without iterations, named as in ``solvers``, by the
-    numbers of the result: ``"floats"`` or ``"fractions"``.  Empty for one that iterates."""
+    kind of numbers in the result: ``"floats"`` or ``"fractions"``.  Empty for an algorithm that
+    iterates."""
 
     @property
     def is_exact(self) -> bool:

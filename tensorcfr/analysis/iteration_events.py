@@ -578,10 +578,11 @@ class _Assembly:
     def _infoset(self, infoset: int) -> ShownInfoset:
         game, labels = self.game, self.game.infoset_labels
         merged: tuple[str, ...] = ()
-        numbers = self.recorder.solver.problem.merged_numbers
-        if numbers is not None and len(game.infoset_actions[infoset]) > 1:
-            firsts = numbers[game.infoset_sequence]
-            same = np.flatnonzero(firsts == firsts[infoset]).tolist()
+        problem = self.recorder.solver.problem
+        if problem.merged_numbers is not None and len(game.infoset_actions[infoset]) > 1:
+            owner, _ = problem.form.trunk.owners
+            merged_infoset = owner[problem.merged_numbers[game.infoset_sequence]]
+            same = np.flatnonzero(merged_infoset == merged_infoset[infoset]).tolist()
             merged = tuple(labels[index] for index in same if index != infoset)
         actions = game.infoset_actions[infoset]
         return ShownInfoset(labels[infoset], int(game.infoset_player[infoset]), actions, merged)

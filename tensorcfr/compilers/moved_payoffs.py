@@ -7,7 +7,7 @@ has left wins the round against each of them.  If all actions of a player at an 
 same payoff, it depends on the sequence before them, because the reaches after the actions add up to
 the reach before.  So one entry takes the place of several.
 
-Three changes leave every regret and every value as they are:
+Four changes leave every regret and every value as they are:
 
 * The most frequent utility of a player is paid at the root, and subtracted at every terminal.
 * The most frequent payoff of an infoset's actions moves to the sequence before the infoset, if that
@@ -15,6 +15,7 @@ Three changes leave every regret and every value as they are:
 * An infoset is *idle* if no payoff is left at or below its actions.  All its strategies have the
   same value, so the form has one infoset in place of all idle ones of a player with as many
   actions.
+* Infosets and actions that the payoffs cannot tell apart become one (:mod:`.symmetric_choices`).
 
 K. H. Zhang and T. Sandholm, "Sparsified Linear Programming for Zero-Sum Equilibrium Finding", ICML
 2020, factor payoff matrices to the same end.

@@ -2,13 +2,13 @@
 
 A player who hides a ship on an empty grid has symmetric choices: a rotation of the grid maps every
 play to another one with the same payoffs.  Algorithms that begin with uniform strategies and pass
-over the whole game play symmetric actions with equal probability for ever.  So they need the
-infosets after one of them only.
+over the whole game play symmetric actions with equal probability for ever.  So they need only the
+infosets after one of these actions.
 
-Here two sequences, or two infosets, have one class if
+Here two sequences, or two infosets, belong to one class if
 
-* the sequences before them have one class,
-* their payoffs against every choice of classes of the other players have one sum,
+* the sequences before them belong to one class,
+* their payoffs against every choice of classes of the other players have equal sums,
 * and equally many infosets, or actions, of every class follow.
 
 By induction over the iterations, strategies, reaches and regrets are then equal within classes.
@@ -30,11 +30,14 @@ Entries = tuple[np.ndarray, np.ndarray]
 """Last sequences of all players, int64 (players, entries), and payoffs, float64 (entries,)."""
 
 SMALLEST = 1000
-"""Number of sequences from which choices are merged.  An iteration of a smaller game takes
-microseconds, and kernels for copies are compiled separately."""
+"""Number of sequences from which choices are merged.  An iteration of a smaller game takes only
+microseconds, less than compiling kernels for copies is worth."""
 LARGEST_SHARE = 0.75
 """Largest share of the payoffs that merging may leave.  Above it, the payoffs saved are not worth
 the time."""
+MOST_ROUNDS = 50
+"""Largest number of rounds of colour refinement.  Symmetric choices are found in a few rounds.
+Where payoffs form a long chain, each round splits few classes and takes as long as the first."""
 
 
 class ChoiceClasses(NamedTuple):
@@ -43,8 +46,8 @@ class ChoiceClasses(NamedTuple):
     infoset: np.ndarray
     """int64 (infosets,): the first infoset of the class of each infoset."""
     sequence: np.ndarray
-    """int64 (sequences,): sequence of that infoset for each sequence; the sequences of an infoset
-    have different ones, of their own classes."""
+    """int64 (sequences,): sequence of that infoset that represents each sequence.  Sequences of one
+    infoset have different representatives, each of the same class as the sequence itself."""
     first: np.ndarray
     """int64 (sequences,): the first sequence of the same infoset with the class of each."""
 
@@ -74,10 +77,10 @@ def _refined_colours(
     form: SequenceForm, entries: list[Entries]
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the coarsest stable colours, uint64 (sequences,) and (infosets,), or None if all
-    sequences differ."""
+    sequences differ or more than :data:`MOST_ROUNDS` rounds are needed."""
     colour = np.repeat(np.arange(form.n_players), np.diff(form.player_sequences)).view(np.uint64)
     bits, before = [float_bits(payoff) for _, payoff in entries], form.n_players
-    while True:
+    for _ in range(MOST_ROUNDS):
         payoffs = np.zeros(form.n_sequences, dtype=np.uint64)
         for player, (last, _) in enumerate(entries):
             term = bits[player]
@@ -93,6 +96,7 @@ def _refined_colours(
         if classes == before:
             return colour, of_infoset
         before = classes
+    return None
 
 
 def _buckets(form: SequenceForm) -> list[tuple[slice, slice, int]]:

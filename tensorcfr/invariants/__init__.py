@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._util.violations import named_after
+from .._util.violations import fail, named_after
 from ..model.arrays import SequenceForm
 from ..model.chunked_form import ChunkedForm
 from ..model.flat_game import FlatGame
@@ -47,6 +47,8 @@ def check(game: FlatGame, *, expand: bool = False) -> None:
         InvariantError: An invariant is broken; the message has its number and name, and the
             history, infoset or sequence at fault.
     """
+    if game.form.copies is not None:
+        fail("only merged forms have copies")
     parts = kinds_of(game.form) | {*game.views, game.layout}
     if not game.joins_labels:
         parts.add("labels")

@@ -102,7 +102,7 @@ def check_copies(reader: Reader) -> None:
     used = _used(form)
     wrong |= used[sequence] & (sequence != first)
     if (i := first_true(wrong)) is not None:
-        fail(f"{reader.sequence(int(sequence[i]))} is not a copy of sequence {first[i]}")
+        fail(f"{reader.sequence(int(sequence[i]))} breaks the copies of sequence {first[i]}")
 
 
 def _used(form: SequenceForm) -> np.ndarray:

@@ -256,7 +256,8 @@ class Copies(NamedTuple):
     """uint32 (copies,): sequence of each copy, in descending order within a bucket, so that the
     first of several copies comes last."""
     first: Annotated[np.ndarray, np.uint32, "copies"]
-    """uint32 (copies,): the first of the copies, whose sequence is the smallest."""
+    """uint32 (copies,): for each copy, the first of its group, which has the smallest
+    sequence."""
     share_of: Annotated[np.ndarray, np.float64, "copies"]
     """float64 (copies,): 1 divided by the number of these copies."""
 
@@ -406,7 +407,7 @@ class SequenceForm(NamedTuple):
         return first
 
     def with_equal_copies(self, numbers: np.ndarray) -> np.ndarray:
-        """Return numbers in which copies have their mean.
+        """Replace the numbers of copies by their mean.
 
         Args:
             numbers: float64 (sequences,).

@@ -72,8 +72,8 @@ def solve(
 
     The solve ends with the first of ``iters``, ``target``, ``time_limit`` and ``nodes`` that
     applies, or with Ctrl-C, which loses no work.  The ``status`` of the solution names the reason.
-    If no stop rule is given, the game's default applies: 0.5 % of the pot for a spot of hold'em,
-    1,000 iterations for other games.  SIGTERM ends the process as always; the command line saves
+    If no stop rule is given, the game's default applies: 0.5 % of the pot for a spot of hold'em
+    (with three players, at most 1,000 iterations), 1,000 iterations for other games.  SIGTERM ends the process as always; the command line saves
     first.
 
     Args:
@@ -108,7 +108,9 @@ def solve(
             uninterrupted solve.
         warm_start: Initial regrets or strategies: a solution by any algorithm, of a game with the
             same infosets, whose regrets are taken; or strategies.  Iterations count from 1, and the
-            average begins empty; see :func:`tensorcfr.solvers.warm_start.warm_state`.
+            average begins empty; see :func:`tensorcfr.solvers.warm_start.warm_state`.  If it
+            distinguishes choices that a game of hidden moves merges, that game is solved without
+            merging, and is ``solution.game``.
         warm_iterations: Iterations for which the strategies of ``warm_start`` count; with more, the
             solver stays near them for longer.
         locks: Infosets whose probabilities are given, for all actions or some, by infoset label and
@@ -187,6 +189,7 @@ def run(
         shows_values: Whether the caller computes the values of the solution afterwards; their
             kernels are then compiled together with those of the solve.
     """
+    request = request.with_game_of_start()
     request.check()
     request = request.with_end().with_fitting_game()
     if request.record.is_exact:

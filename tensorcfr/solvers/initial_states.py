@@ -33,14 +33,15 @@ def exact_solution(request: SolveRequest) -> Solution:
 
 
 def _resumed(request: SolveRequest, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the last state of the solution to continue from."""
+    """Return the options with which a solver continues from a solution."""
     start: Any = request.start
     locks = {"locks": start.locks or None} if "locks" in options else {}
     return {"state": start.state, "iteration": start.iterations} | locks
 
 
 def _warm(request: SolveRequest, options: dict[str, Any]) -> dict[str, Any]:
-    """Return a state with regrets or strategies of another solution, and an empty average."""
+    """Return the options with which a solver begins with regrets or strategies of another solution,
+    and an empty average."""
     state = warm_state(
         request.game,
         request.record,
@@ -56,8 +57,8 @@ STATES: Mapping[str, Callable[[SolveRequest, dict[str, Any]], dict[str, Any]]] =
     "start": _resumed,
     "warm_start": _warm,
 }
-"""Function that produces the first state, by the option that gives it; a request has one at most.
-The function receives the options of the solver so far, and returns further ones.  Without a state,
+"""Functions that make the first state, by option.  A request has at most one of these options.  The
+function receives the options of the solver so far, and returns further ones.  Without a state,
 a solver begins with its own."""
 
 

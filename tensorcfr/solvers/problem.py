@@ -51,11 +51,11 @@ class Problem(NamedTuple):
 
 
 def equal_merging(first: Problem, second: Problem) -> bool:
-    """Return whether the arrays of two problems have the same numbers, if their games have."""
+    """Return whether the arrays of two problems of one numbering of sequences are equal in layout."""
     numbers, second_numbers = first.merged_numbers, second.merged_numbers
     if numbers is None or second_numbers is None:
         return numbers is second_numbers
-    # Equal maps have different copies in games that differ in their payoffs.
+    # Games with other payoffs may have equal maps and different copies.
     return np.array_equal(numbers, second_numbers) and np.array_equal(
         first.form.trunk.first_copies, second.form.trunk.first_copies
     )

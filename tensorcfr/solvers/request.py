@@ -120,7 +120,7 @@ class SolveRequest:
     memory_limit: int | None = None
     cluster: Client | str | None = None
     limits_target: bool = False
-    """True if ``iters`` only ends a solve whose target may never be reached."""
+    """True if ``iters`` is a default, which ends a solve that may never reach its target."""
     needs_curve: bool = False
     """True if iterations are needed for their own sake (to draw them), so that ``"auto"`` must not
     choose the linear program."""
@@ -138,8 +138,24 @@ class SolveRequest:
         # No theorem says that three players reach the target.
         return replace(aimed, iters=USUAL_ITERATIONS, limits_target=True)
 
+    def with_game_of_start(self) -> SolveRequest:
+        """Return the request for the game of ``start`` if it is the same one with other choices of
+        the players merged."""
+        start, game = self.start, self.game
+        if start is None or start.state is None or not start.algorithm.passes_whole_game:
+            return self
+        if start.game is game or start.game.digest != game.digest:
+            return self
+        has_copies = any(
+            each.chunked_form(merged=True).trunk.copies is not None for each in (game, start.game)
+        )
+        setting = Problem(game, start.algorithm, start.locks)
+        if not has_copies or equal_merging(start.problem, setting):
+            return self
+        return replace(self, game=start.game)
+
     def with_fitting_game(self) -> SolveRequest:
-        """Return the request with the game without merging, if the warm start needs it."""
+        """Return the request for the unmerged game if the warm start needs that game."""
         if self.warm_start is None:
             return self
         game = game_for_start(

@@ -162,7 +162,8 @@ def unpack_game(
 
     Args:
         arrays: The arrays of the game, possibly among others.
-        known: The game that the arrays must hold, if the caller has it; it is returned.
+        known: The game that the arrays must hold, if the caller has it; it is returned, with the
+            merged form of the file.
         memory_limit: Bytes that compiling a game in chunks may take.
 
     Raises:
@@ -213,7 +214,9 @@ def unpack_game(
     check(game)
     if known is not None and known.digest != game.digest:
         raise ValueError(f"the file is of a different game than {known.name}: {game.name}")
-    return game if known is None else known
+    # Arrays of a solver in the file are over the merged form of the file.
+    same = known.merged_like(game) if isinstance(known, FlatGame) else known
+    return game if same is None else same
 
 
 def _unpack_teams(
@@ -296,7 +299,7 @@ def _unpack_form(taken: Taken, key: str) -> SequenceForm:
             kind(*_fields(taken, f"{key}/{name}", kind)) for name, kind in kinds.items()
         ),
         copies=Copies(*_fields(taken, f"{key}/copies", Copies))
-        if taken.has(f"{key}/copies/")
+        if key == "game/merged" and taken.has(f"{key}/copies/")
         else None,
     )
 

@@ -37,7 +37,7 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.algorithms import ALGORITHMS, find_algorithm
-from tensorcfr.analysis import model_locks
+from tensorcfr.analysis import iteration_events, model_locks
 from tensorcfr.compilers import symmetric_choices
 from tensorcfr.errors import InvariantError
 from tensorcfr.evaluation.linear_program import equilibrium
@@ -308,7 +308,8 @@ def test_warm_starts_that_distinguish_choices_are_solved_unmerged() -> None:
         assert_close(*(solution.policy.probabilities for solution in solutions))
         merges = solutions[0].problem.form.n_numbers < game.n_sequences
         assert merges == (start is not uneven)
-        again = solve(solutions[0].game, start=solutions[0], iters=10)
+        # The same game, also where it merges choices.
+        again = solve(game, start=solutions[0], iters=10)
         assert_close(
             again.policy.probabilities,
             solve(whole, start=solutions[1], iters=10).policy.probabilities,
@@ -333,6 +334,44 @@ def test_files_keep_copies(tmp_path: Path) -> None:
         solve(loaded.game, start=loaded, iters=5).policy.probabilities,
         solve(solution.game, start=solution, iters=5).policy.probabilities,
     )
+
+
+def test_files_of_the_unmerged_game_are_read_for_the_merged_one(tmp_path: Path) -> None:
+    game = hide_and_seek()
+    solution = solve(game.without_merging(), "cfr", iters=5)
+    path = solution.save(tmp_path / "solution.npz")
+    loaded = Solution.load(path, game=game)
+    assert loaded.game.merged is None
+    assert_close(
+        solve(game, start=loaded, iters=5).policy.probabilities,
+        solve(solution.game, start=solution, iters=5).policy.probabilities,
+    )
+    assert Solution.load(solve(game, "cfr", iters=5).save(path, force=True), game=game).game is game
+
+
+def test_copies_of_the_unmerged_form_are_refused() -> None:
+    game = hide_and_seek()
+    form = game.form._replace(copies=copies_of(game))
+    with pytest.raises(InvariantError, match="copies"):
+        check(replace(game.without_merging(), form=form))
+
+
+def test_long_chains_of_payoffs_are_not_refined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each round splits the two ends of the chain only."""
+    band = np.eye(120) + np.eye(120, k=1)
+    rounds = []
+    passed_up = symmetric_choices._passed_up
+    monkeypatch.setattr(
+        symmetric_choices, "_passed_up", lambda *given: rounds.append(1) or passed_up(*given)
+    )
+    compile_game("matrix", payoffs=band.tolist())
+    assert 0 < len(rounds) <= symmetric_choices.MOST_ROUNDS
+
+
+def test_events_list_all_merged_infosets() -> None:
+    shown = iteration_events(hide_and_seek(), "cfr", iters=1, most=10**6)
+    merged = {infoset.label: infoset.merged for infoset in shown.infosets}
+    assert merged["looked at 0"] == ("looked at 1", "looked at 2")
 
 
 def test_policies_of_the_unmerged_game_are_evaluated() -> None:
