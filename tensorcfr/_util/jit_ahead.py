@@ -2,8 +2,9 @@
 
 A first solve needs a handful of kernels, one after the other, and numba compiles one at a time.
 Here the calls of these kernels are *noted* first, without running them.  Helper processes compile a
-part of the noted kernels into the cache, from which this process reads them.  Without a helper, for
-example because no process can be started, this process compiles all of them.
+part of the noted kernels into the cache, from which this process reads them.  On Linux they also
+compile pieces of the kernel that this process compiles.  Without a helper, for example because no
+process can be started, this process compiles all of them.
 
 This relies on internals of numba; see :mod:`tensorcfr._util.jit`.
 """
@@ -36,6 +37,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from .hardware import available_cores
 from .jit_cache import KernelCache, import_array_functions
 from .jit_pieces import PieceQueue, PutOff, compiled_piece, put_off_to
+from .processes import end_with_parent
 
 Plan = Callable[[], object]
 """Function that calls kernels, which are noted instead of run: they return 0.0 and change no array.
@@ -49,8 +51,10 @@ KERNELS: dict[tuple[str, str], KernelDispatcher] = {}
 PYTHON_STEPS = "TENSORCFR_PYTHON_STEPS"
 """Environment variable with the work that a kernel may do in Python before it is compiled."""
 MOST_STEPS = "50000"
-"""Default of :data:`PYTHON_STEPS`.  A step takes about a microsecond, so that a kernel takes less
-time than it would to read its machine code from the disk a few times."""
+"""Default of :data:`PYTHON_STEPS`.  A step takes about a microsecond, so all calls of a kernel in
+Python take no longer than reading its machine code from the disk a few times."""
+STEPS_OF_CALL = 200
+"""Steps by which a call in Python counts in addition: it looks for machine code first."""
 CALLS = 30
 """Calls that must be possible within that work; a kernel with more work per call is compiled."""
 LARGE = 1000
@@ -134,11 +138,12 @@ class KernelDispatcher(CPUDispatcher):
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """Return a function that numba calls for arguments of types that are not compiled."""
-        if self.steps is not None and self._is_light(self.steps(*args)):
+        steps = 0.0 if self.steps is None else self.steps(*args) + STEPS_OF_CALL
+        if steps and self._is_light(steps):
             if _thread.noted is not None:
                 return _return_zero
             if self.is_missing(tuple(map(numba.typeof, args))):
-                self.steps_done += self.steps(*args)
+                self.steps_done += steps
                 return self._run_in_python
         return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
 
@@ -377,6 +382,7 @@ class _Fork:
                 stream.close()
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            end_with_parent()
             logging.disable(logging.CRITICAL)
             warnings.simplefilter("ignore")
             serve(first_number, os.fdopen(requests, "rb"), os.fdopen(answers, "wb"))

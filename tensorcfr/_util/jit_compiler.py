@@ -239,6 +239,7 @@ class PieceCompiler(KernelCompiler):
     def __init__(
         self, typing_context: Any, target_context: Any, library: Any, *others: Any
     ) -> None:
+        self._library = library
         piece_library = (
             PieceLibrary(target_context.codegen(), "piece") if library is None else library
         )
@@ -246,4 +247,14 @@ class PieceCompiler(KernelCompiler):
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a piece, or put it off until its code is needed."""
-        return put_off(self, lambda: super(PieceCompiler, self).compile_extra(func), func)
+        state = self.state
+
+        def compile() -> Any:
+            # An interrupted compilation leaves a state with which numba does not begin again.
+            contexts = state.typingctx, state.targetctx
+            piece = type(self)(
+                *contexts, self._library, state.args, state.return_type, state.flags, state.locals
+            )
+            return super(PieceCompiler, piece).compile_extra(func)
+
+        return put_off(self, compile, func)

@@ -86,7 +86,8 @@ def equities_of_three(
 
     Returns:
         For each player float64 (hands,): the share of the pot from 0 to 1, a tie of several hands
-        in equal parts. NaN for players who have folded, and for hands that are impossible.
+        in equal parts. NaN for players who have folded, for hands that are impossible, and
+        for hands against which the others have no hands left.
     """
     won, opponent_weight = (
         [np.zeros(len(hand_weights)) for hand_weights in weights] for _ in range(2)

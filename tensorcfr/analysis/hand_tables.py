@@ -360,7 +360,9 @@ class SolvedSpot:
         of: Meaning of the values of hands, in spots. ``"net"`` is the amount won beyond the
             player's equal part of the pot at the start of the spot. ``"pot"`` is the share of the
             pot at a line, including the bets of all players, as other solvers report it. A player
-            who folds has 0, and the players' values sum to the pot minus rake.
+            who folds has 0, and the players' values sum to the pot minus rake.  With prizes for
+            three players this holds only approximately, because prizes depend on who gets the
+            chips.
 
     Raises:
         TypeError: The solution is not of a game of cards, or the game has no pot.

@@ -25,7 +25,7 @@ class PrizeTable(NamedTuple):
     prizes: HandTable
     """Table of the tournament: strategies, equities, and values as changes of the prizes."""
     chips: np.ndarray
-    """float64 (hands, actions): chips that each hand expects to win by each action, if both players
+    """float64 (hands, actions): chips that each hand expects to win by each action, if all players
     play the strategies of the tournament."""
 
     def rows(self) -> Iterator[dict[str, Any]]:

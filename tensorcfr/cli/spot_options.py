@@ -20,7 +20,10 @@ GivenSpot = Mapping[str, Any]
 
 SEATS = (PLAYERS[0], "middle", PLAYERS[1])
 """Options with the ranges, in the order in which the players act."""
-SIZES = "'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a'"
+SIZES = (
+    "'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a', with three "
+    "ranges 'river.middle=50%'"
+)
 Sizes = typer.Option(metavar="SIZES", help=f"Set sizes, {SIZES}; repeatable.")
 
 

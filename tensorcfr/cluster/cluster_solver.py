@@ -289,8 +289,8 @@ class _ClusterPasses(Passes):
         super().__init__(form, record, state, value_bound, locks, threads=1)
         self._workers = workers
 
-    def run(self, schedule: PassSchedule) -> None:
-        """Run passes in sequence."""
+    def run(self, schedule: PassSchedule, threads: int | None = None) -> None:
+        """Run passes in sequence, on one thread of this process."""
         for t in range(len(schedule.row)):
             single_pass = PassSchedule(*(array[t : t + 1] for array in schedule))
             # Each pass has three parts: forward in the trunk, all chunks, backward in the trunk.

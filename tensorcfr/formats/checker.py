@@ -19,6 +19,7 @@ import numpy as np
 
 FORMAT = "tensorcfr certificate 3"
 NUMBER = "[0-9]+(/[0-9]+)?"
+DEPTH = 10_000
 
 
 class CertificateError(Exception):
@@ -53,7 +54,8 @@ def evaluate(rules, totals, lines):
                     sums = np.tensordot(sums, weights[rival], (rival, 0))
                 gains[last[player]] += weights[-1] * np.array([sums, sums * weights[player]])
         elif kind == "chance":
-            need(sum(x for x, _ in node) == weights[-1], "chance has other weights than before")
+            same = node and sum(x for x, _ in node) == weights[-1]
+            need(same, "chance has other weights than before")
             for weight, after in node:
                 visit(after, [*weights[:-1], weight], last)
         elif kind == "card":
@@ -197,7 +199,7 @@ class Poker:
         weights = [numbers(x.split(" ")) if x != "all" else [1] * len(deals) for x in hands]
         self.hands = [{x: n for x, n in zip(deals, y, strict=True) if n} for y in weights]
         self.chances = [np.array([*known.values()], dtype=object) for known in self.hands]
-        [self.unit], self.rates = numbers(unit, NUMBER), numbers(rates)
+        [self.unit], self.rates, [merged] = numbers(unit, NUMBER), numbers(rates), merged
         self.bets, self.caps = numbers(bets), numbers(caps)
         self.raises = {line: numbers(x.split(" ")) for line, x in (x.split(":") for x in raises)}
         self.board, self.left = board, self.cards - len(board)
@@ -210,7 +212,7 @@ class Poker:
         self.deals = self.chances[0] @ (self.results(()) < 2) @ self.chances[1]
         self.deals *= perm(self.unseen, self.left)
         self.images, kept = [], [*self.hands, {frozenset(board): 1}, {frozenset(dead): 1}]
-        for order in {"yes": permutations(suits), "no": [suits]}["".join(merged)]:
+        for order in {"yes": permutations(suits), "no": [suits]}[merged]:
             image = {card: card[:-1] + order[suits.index(card[-1])] for card in self.rank}
             moved = [{frozenset(map(image.get, x)): n for x, n in y.items()} for y in kept]
             if moved == kept:
@@ -334,6 +336,7 @@ def prove(head, claims, body):
     rules = make(**{key: text.split() for key, text in fixed.items()} | parameters)
     players = len(rules.chances)
     need(len(totals) == players + 1 and min(totals) > 0, "a player has no total, or chance")
+    need(rules.unit > 0, "the unit is 0")
     proven, unit = {"exploitability": 0}, Fraction(rules.unit) / rules.deals / prod(totals)
     for player, (best, value) in enumerate(evaluate(rules, totals, iter(body))):
         best, value = best * unit * totals[player], value * unit
@@ -356,9 +359,9 @@ def shown(number):
 
 
 if __name__ == "__main__":
-    sys.setrecursionlimit(10_000)
+    sys.setrecursionlimit(DEPTH)
     try:
-        with open(sys.argv[1], encoding="utf-8") as file:
+        with open(sys.argv[1], encoding="utf-8", newline="") as file:
             proven = check(file.read())
         print(*(f"{name}: {shown(number)}" for name, number in proven.items()), sep="\n")
     except (CertificateError, OSError, ValueError) as error:

@@ -193,11 +193,16 @@ OLD_WINNING = SiteForm(
     r"Seat (\d+) is the button",
     (
         ("summary", r"^-+ ?Summary"),
-        ("showed", rf"^\*?Player (?P<name>.+) shows: .*?{_CARDS}.*?Collects: {_AMOUNT}\. "),
+        # Texts between the parts are limited, so that a long line takes no longer than its length.
+        (
+            "showed",
+            rf"^\*?Player (?P<name>.{{1,60}}?) shows: [^\[\]]*{_CARDS}"
+            rf"[^\[\]]*?Collects: {_AMOUNT}\. ",
+        ),
         (
             "won",
-            r"^\*?Player (?P<name>.+?) (?:mucks|does|doesn't) .*?"
-            rf"(?:show: {_CARDS}.*?)?Collects: {_AMOUNT}\. ",
+            r"^\*?Player (?P<name>.{1,60}?) (?:mucks|does|doesn't) [^\[\]]{0,100}?"
+            rf"(?:show: {_CARDS}[^\[\]]{{0,100}}?)?Collects: {_AMOUNT}\. ",
         ),
         ("board", _BOARD),
         ("seat", rf"^Seat (?P<number>\d+): (?P<name>.+) \({_AMOUNT}\)\.?$"),

@@ -80,8 +80,9 @@ IPOKER_ACTIONS = {
     "8": ("", ""),
     "9": ("", ""),
 }
-"""Part of a hand, and its word, for each type of an action in an XML file of iPoker.  The amount is
-the chips that it adds, except of a raise.  Players of the last two types sit out."""
+"""Part of a hand, and its word, for each type of an action in an XML file of iPoker.  The amount
+is the chips that the action adds; for a raise, the total.  With the last two types a player sits
+out."""
 Parsed = Iterator[dict[str, Any] | HandError]
 """Fields of each hand in the PHH format, or the reason why it cannot be read."""
 
@@ -172,7 +173,8 @@ def _fields(text: str, site: SiteForm) -> dict[str, Any]:
     if _TOURNAMENT.search("\n".join(text.splitlines()[:5])):
         stakes = ""
     fields = table.fields(table.names_after(int(button[1])), rake)
-    if "big_blind" in groups and fields["min_bet"] < _decimal(head["big_blind"]):
+    # The stakes of limit games are bets, of which the big blind is half.
+    if "big_blind" in groups and fields["min_bet"] * 2 == _decimal(head["big_blind"]):
         raise HandError("game Fixed Limit is not supported")
     return fields | {
         "variant": variant,
@@ -198,12 +200,12 @@ def _variant_of(game: str) -> str:
 
 def _ipoker_fields(text: str) -> Parsed:
     """Read the hands of an XML file of iPoker, which has one or several sessions."""
-    # A character may be damaged, or not allowed in XML.
-    for part in _parts(re.sub(r"&#\d+;", "", text), IPOKER):
-        # A file that is still written has no end.
+    for part in _parts(re.sub(r"&#(\d{1,9});", _allowed_reference, text), IPOKER):
+        # A file that is still being written has no end.
         parser: Any = ElementTree.XMLPullParser()
         session: Any = None
-        parser.feed(part.partition("<?xml")[0])
+        inside, end, _ = part.partition("</session>")
+        parser.feed(inside.partition("<?xml")[0] + end)
         try:
             for _, element in parser.read_events():
                 if element.tag == "general" and session is None:
@@ -212,6 +214,14 @@ def _ipoker_fields(text: str) -> Parsed:
                     yield _catch(_ipoker_hand, session, element)
         except ElementTree.ParseError:
             yield HandError("the XML file is damaged")
+
+
+def _allowed_reference(reference: re.Match[str]) -> str:
+    """Return a reference to a character, or nothing if XML forbids the character."""
+    number = int(reference[1])
+    spans = ((9, 10), (13, 13), (32, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))
+    is_allowed = any(first <= number <= last for first, last in spans)
+    return reference[0] if is_allowed else ""
 
 
 def _ipoker_hand(session: Any, game: Any) -> dict[str, Any]:
@@ -248,6 +258,10 @@ def _ipoker_hand(session: Any, game: Any) -> dict[str, Any]:
             name, amount = action.get("player", ""), _amount_in(action.get("sum", ""))
             part, word = IPOKER_ACTIONS.get(action.get("type", ""), ("unknown", ""))
             if part == "post":
+                # A player who returns posts both blinds as one.
+                live = max(table.blinds.values(), default=Decimal(0))
+                if word == "big blind" and table.posted and _decimal(amount) > live:
+                    word = "small & big blinds"
                 table.post(name, word, amount)
             elif part == "action":
                 total = amount if word == "raises to" else None
@@ -256,16 +270,18 @@ def _ipoker_hand(session: Any, game: Any) -> dict[str, Any]:
                 raise HandError("an action of an unknown type")
     code = game.get("gamecode", "")
     is_tournament = any(session.find(name) is not None for name in ("tournamentname", "buyin"))
+    currency = session.findtext("currency", "")
+    is_money = currency.lower() not in ("", "fun") and not is_tournament
     return table.fields(table.names_after(button), None) | {
         "variant": variant,
         "hand": int(code) if code.isdecimal() else code,
-        "currency": None if is_tournament else session.findtext("currency"),
+        "currency": currency if is_money else None,
     }
 
 
 def _amount_in(text: str) -> str:
     """Return the number of an amount with its currency."""
-    number = re.search(r"\d[\d.,\u00a0 ]*", text)
+    number = re.search(r"[.,]?\d[\d.,\u00a0 ]*", text)
     return number[0].strip() if number else "0"
 
 

@@ -130,9 +130,9 @@ class FlatGame(FlatViews, CompiledGame):
         """Return the same game, to be solved infoset by infoset."""
         return self if self.merged is None else replace(self, merged=None)
 
-    def merged_like(self, other: FlatGame) -> FlatGame:
+    def merged_like(self, game: FlatGame) -> FlatGame:
         """Return the same game with the merging of another game with equal arrays."""
-        mine, theirs = self.merged, other.merged
+        mine, theirs = self.merged, game.merged
         if mine is not None and theirs is not None:
             same_sequences = np.array_equal(mine.sequence, theirs.sequence)
             if same_sequences and np.array_equal(mine.form.first_copies, theirs.form.first_copies):

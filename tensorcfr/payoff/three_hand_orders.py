@@ -37,7 +37,8 @@ class _OrderTables(NamedTuple):
     sums: np.ndarray
     """float64 (3, 2, cards + 1): sums over the hands with each card, and over all."""
     products: np.ndarray
-    """float64 (3, cards + 1): the same of the products of the weights of both opponents' hand."""
+    """float64 (3, cards + 1): the same of the products of the weights that both opponents
+    give the same hand."""
     pairs: np.ndarray
     """float64 (2, cards, cards): weight of the disjoint pairs in which the later hand has a card
     and the earlier one another card.  In the first table the first opponent has the later hand."""

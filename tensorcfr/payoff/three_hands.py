@@ -44,8 +44,8 @@ relation is 0 if the own hand is stronger, 1 for a tie, 2 if it is weaker."""
 class PayoffThreeHands(NamedTuple):
     """Part of the payoff operator for three players with hands of two cards.
 
-    Hands of one card are written as two cards that no other hands have one of, so that two hands
-    share both or none.
+    A hand of one card is written as two cards that no different hand has, so that two hands share
+    both or none.
 
     Three hands without a common card have a probability proportional to the product of their
     weights.  At a terminal a player has a constant payoff, and shares of pots for two or three

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -232,6 +233,7 @@ def _proven(
         ValueError: The checker refuses it.
     """
     start: Any = Fraction(1) if exact else TOTAL
+    before = sys.getrecursionlimit()
     try:
         rules: Any = None if name == "tree" else _rules_of(name, parameters)
         is_tree = rules is None or isinstance(rules, checker.GoofspielRules)
@@ -253,9 +255,12 @@ def _proven(
         blocks = [*head, ["totals", *totals]], _claims_of(policy, exact), [*body, [""]]
         rest = "\n\n".join("\n".join(map("\t".join, block)) for block in blocks)
         text = f"{checker.FORMAT} {sha256(rest.encode()).hexdigest()}\n{rest}"
+        sys.setrecursionlimit(max(before, checker.DEPTH))
         checker.check(text)
     except checker.CertificateError as error:
         raise ValueError(f"{policy.game.name}: {error}") from error
+    finally:
+        sys.setrecursionlimit(before)
     return text
 
 

@@ -73,8 +73,8 @@ def solve(
     The solve ends with the first of ``iters``, ``target``, ``time_limit`` and ``nodes`` that
     applies, or with Ctrl-C, which loses no work.  The ``status`` of the solution names the reason.
     If no stop rule is given, the game's default applies: 0.5 % of the pot for a spot of hold'em
-    (with three players, at most 1,000 iterations), 1,000 iterations for other games.  SIGTERM ends the process as always; the command line saves
-    first.
+    (with three players, at most 1,000 iterations), 1,000 iterations for other games.  SIGTERM ends
+    the process as always; the command line saves first.
 
     Args:
         game: A compiled game.  Or the rules of a game that is too large to compile, in any form

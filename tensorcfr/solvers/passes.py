@@ -79,7 +79,7 @@ class Passes:
         else:
             # One thread suffices, and compiles the kernels that are noted by this thread.
             nothing = empty_schedule((1,), self._record, self._form.n_players)
-            self.run_share(nothing, 0, 0, 1, new_counters(1))
+            self.run(nothing, threads=1)
 
     @property
     def whole(self) -> Part:
@@ -107,9 +107,15 @@ class Passes:
             counters,
         )
 
-    def run(self, schedule: PassSchedule) -> None:
-        """Run passes one after the other: down the trunk, through all chunks, up the trunk."""
-        counters, threads = new_counters(len(schedule.row)), min(self.threads, self.groups)
+    def run(self, schedule: PassSchedule, threads: int | None = None) -> None:
+        """Run passes one after the other: down the trunk, through all chunks, up the trunk.
+
+        Args:
+            schedule: Schedule of the passes.
+            threads: Number of threads in this process, by default that of the solver.
+        """
+        threads = min(self.threads if threads is None else threads, self.groups)
+        counters = new_counters(len(schedule.row))
         run_together(
             lambda thread: self.run_share(schedule, thread, thread, threads, counters),
             threads,

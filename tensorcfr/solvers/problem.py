@@ -51,7 +51,7 @@ class Problem(NamedTuple):
 
 
 def equal_merging(first: Problem, second: Problem) -> bool:
-    """Return whether the arrays of two problems of one numbering of sequences are equal in layout."""
+    """Return whether the arrays of two problems have the same layout, if their games have."""
     numbers, second_numbers = first.merged_numbers, second.merged_numbers
     if numbers is None or second_numbers is None:
         return numbers is second_numbers

@@ -43,7 +43,7 @@ class PartPolicy(NamedTuple):
 @renamed_attributes(at="public_node")
 @dataclass(frozen=True, eq=False)
 class ResolvedSubgame:
-    """One player's strategy below one public node, solved again."""
+    """Strategy of one player, or of all three, below one public node, solved again."""
 
     public_node: str
     """Name of the public node."""
@@ -198,8 +198,9 @@ def resolve(
     True
 
     Args:
-        game: A game of private hands between two players, or a game of cards of three. A game of
-            cards may be given by its rules; then only the subgames are compiled.
+        game: A game of private hands between two players, or a game of cards of three without
+            all-ins before the flop. A game of cards may be given by its rules; then only the
+            subgames are compiled.
         blueprint: A solution, a policy, or any form that :func:`tensorcfr.formats.find_policy`
             reads. It may be a policy of a coarser game: one with fewer actions, otherwise equal
             infosets, and equal payoffs wherever both games end. Below an action of the opponent

@@ -392,6 +392,41 @@ def test_old_forms_that_are_refused() -> None:
     assert list(parse_hands(IPOKER.replace("Holdem NL", "Holdem L")).reasons) == [
         "game of the header is not supported"
     ]
+    short = OLD_WINNING.replace("big blind (1)", "big blind (0.80)")
+    assert "game Fixed Limit is not supported" not in parse_hands(short).reasons
+
+
+def test_names_and_amounts_of_ipoker() -> None:
+    """Names keep references to characters, and characters that XML forbids are left out."""
+    (hand,) = parse_hands(IPOKER.replace("Al Bo", "Zo&#235;&#1;")).hands
+    assert hand.players[2] == "Zo\N{LATIN SMALL LETTER E WITH DIAERESIS}"
+    marked = f"{IPOKER}</session>\n\ufeff{IPOKER}</session>\n"
+    assert len(parse_hands(marked).hands) == 2
+    assert not parse_hands(marked).reasons
+    (hand,) = parse_hands(IPOKER.replace('sum="$0.50"', 'sum="$.50"')).hands
+    assert hand.blinds[0] == 0.5
+    (hand,) = parse_hands(IPOKER.replace("USD", "fun")).hands
+    assert not hand.currency
+
+
+def test_a_player_of_ipoker_who_returns_posts_both_blinds() -> None:
+    returns = IPOKER.replace(
+        '<action no="2" player="Dee"',
+        '<action no="2" player="Al Bo" type="2" sum="$1.50"/>\n   <action no="2" player="Dee"',
+    ).replace('type="3" sum="$97"', 'type="3" sum="$96.50"')
+    text = returns.replace('no="1" player="Cy', 'no="0" player="Cy').replace(
+        'no="2" player="Dee"', 'no="1" player="Dee"'
+    )
+    fields = next(iter(fields_of_text(text) or ()))
+    assert isinstance(fields, dict)
+    assert sorted(map(float, fields["antes"])) == [0.0, 0.0, 0.5]
+
+
+def test_long_lines_take_no_longer_than_their_length() -> None:
+    """Expressions with several free parts take seconds on these lines."""
+    head = OLD_WINNING.partition("------ Summary")[0] + "------ Summary ------\n"
+    for repeated in ("a shows: [x] Collects: ", "a does show: [x] "):
+        assert parse_hands(head + "Player " + repeated * 3000).reasons
 
 
 def test_three_decimal_places_are_no_thousands() -> None:

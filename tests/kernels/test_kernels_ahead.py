@@ -18,6 +18,7 @@ import pytest
 
 from tensorcfr import compile_game
 from tensorcfr._util import jit_ahead, jit_pieces
+from tensorcfr._util.jit_lowering import LowerKernel
 from tensorcfr.solvers import driver
 from tensorcfr.solvers.request import SolveRequest
 
@@ -219,6 +220,23 @@ def test_a_bad_piece_raises_its_error_each_time(kernels: ModuleType) -> None:
             ),
         ):
             kernels.long(*texts)
+
+
+def test_a_piece_that_was_interrupted_is_compiled_again(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays = np.array([[2.0], [3.0], [4.0]])
+    lower = LowerKernel.run_pass
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LowerKernel, "run_pass", interrupt)
+    with jit_pieces.put_off_to(jit_pieces.PieceQueue()), pytest.raises(KeyboardInterrupt):
+        kernels.long(*arrays)
+    monkeypatch.setattr(LowerKernel, "run_pass", lower)
+    with jit_pieces.put_off_to(jit_pieces.PieceQueue()):
+        assert kernels.long(*arrays) == 9.0
 
 
 def test_a_piece_keeps_its_declaration(kernels: ModuleType) -> None:

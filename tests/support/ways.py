@@ -856,7 +856,7 @@ def expected(name: str, way_name: str, look: str) -> Refused | Hole | Weak | Non
     if look == "certificate" and way.cut and kind == "hands":
         return Refused(ValueError, "in chunks, and a certificate .* needs a flat game")
     if look in ("resolve", "play") and (kind == "histories" or players > 2):
-        words = "games of two players" if players > 2 else "not a game of private hands"
+        words = "(is|games) (for|of) two players" if players > 2 else "not a game of private hands"
         return Refused(ValueError, words)
     if way.kind == "samples" and look == "policy by label":
         return SAMPLED

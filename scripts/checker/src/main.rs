@@ -33,10 +33,19 @@ fn whole<N: FromStr>(text: &str) -> Result<N> {
     text.parse().ok().filter(|_| digits).with_context(|| format!("{text:?} is not a whole number"))
 }
 
-/// Read a whole number or a fraction.
+/// Read a whole number or a fraction, without a sign.
 fn number(text: &str) -> Result<BigRational> {
-    ensure!(text.bytes().all(|byte| byte.is_ascii_digit() || b"-/".contains(&byte)), "{text:?} is not a number");
-    text.parse().ok().with_context(|| format!("{text:?} is not a number"))
+    let (above, below): (BigInt, BigInt) = text.split_once('/').map_or_else(
+        || Ok::<_, anyhow::Error>((whole(text)?, BigInt::one())),
+        |(above, below)| Ok((whole(above)?, whole(below)?)),
+    )?;
+    ensure!(!below.is_zero(), "{text:?} is not a number");
+    Ok(BigRational::new(above, below))
+}
+
+/// Read a whole number or a fraction, which may have a minus sign.
+fn signed(text: &str) -> Result<BigRational> {
+    text.strip_prefix('-').map_or_else(|| number(text), |text| Ok(-number(text)?))
 }
 
 /// Return a short fraction, or the ends of an interval around the number.
@@ -154,6 +163,7 @@ impl Proof<'_> {
                 }
             }
             Node::Chance(outcomes) => {
+                ensure!(!outcomes.is_empty(), "chance has no outcome");
                 let total: BigInt = outcomes.iter().map(|outcome| &outcome.0).sum();
                 ensure!(total == reach[players][0], "the weights of chance do not sum to those before");
                 for (weight, state) in outcomes {
@@ -264,6 +274,7 @@ fn liars_dice<'a>(given: Parameters) -> Result<Game<'a>> {
 /// Return the rules of goofspiel.  Words of a state are a prize, both bids, a prize and so on.
 fn goofspiel<'a>(given: Parameters<'a>) -> Result<Game<'a>> {
     let ([bids], [prizes], [payoff]) = (given.texts("bids")?, given.texts("prizes")?, given.texts("payoff")?);
+    ensure!(["hidden", "seen"].contains(&bids), "bids {bids:?}");
     let cards: usize = given.one("cards")?;
     let rules = move |state: &State, _: &mut Lines| {
         let past = state.words.iter().map(|word| whole(word)).collect::<Result<Vec<usize>>>()?;
@@ -480,12 +491,14 @@ impl Poker<'_> {
         let stack = self.given.one("stack")?;
         let over = last == "call" && line.len() > 1 || line.is_empty() && other == stack;
         if last == "fold" || over && board.count_ones() == self.cards {
-            let (pot, ways) = (self.given.one::<i64>("pot")? + 2 * own.min(other), self.ways(board));
-            let [chip, part, most] = self.given.all::<i64>("rates")?[..] else { bail!("rates are missing") };
-            let (worth, rake) = (pot * chip, most.min(pot * part));
-            let pays = |units: [i64; 2]| units.map(|units| ways.clone() * units).to_vec();
-            let (win, lose) = (pays([worth - 2 * rake, -worth]), pays([-worth, worth - 2 * rake]));
-            let mut payoffs = vec![pays([0, 0]), lose.clone(), pays([-rake, -rake]), win.clone()];
+            let (pot, ways) = (self.given.one::<BigInt>("pot")? + 2 * own.min(other), self.ways(board));
+            let [chip, part, most] = &self.given.all::<BigInt>("rates")?[..] else { bail!("rates are missing") };
+            let (worth, rake) = (&pot * chip, most.min(&(&pot * part)).clone());
+            let pays = |units: [BigInt; 2]| units.map(|units| &ways * units).to_vec();
+            let [won, lost] = [&worth - 2 * &rake, -worth];
+            let (win, lose) = (pays([won.clone(), lost.clone()]), pays([lost, won]));
+            let draw = pays([-&rake, -rake]);
+            let mut payoffs = vec![pays(Default::default()), lose.clone(), draw, win.clone()];
             if last == "fold" {
                 payoffs[1..].fill(if player == 0 { win } else { lose });
             }
@@ -534,7 +547,7 @@ fn check(file: &str) -> Result<String> {
     ensure!(title == format!("tensorcfr certificate 3 {digest}"), "another format or digest: {title:?}");
     let (head, claims, body) = rest.split("\n\n").collect_tuple().context("there are not three parts")?;
     let rows = head.split('\n').map(|line| line.split('\t').collect_vec()).collect_vec();
-    let name = rows[0].get(1).context("no game")?;
+    let [_, name] = &rows[0][..] else { bail!("the first line is not the name of a game") };
     let words =
         GAMES.iter().find(|game| game.0 == *name).with_context(|| format!("the rules of {name:?} are not known"))?.1;
     let names = words.split(' ').filter(|word| !word.contains('='));
@@ -554,6 +567,7 @@ fn check(file: &str) -> Result<String> {
         _ => poker(parameters),
     }?;
     let players = game.hands.len();
+    ensure!(game.unit.is_positive(), "the unit is 0");
     ensure!(totals.len() == players + 1 && totals.iter().all(BigInt::is_positive), "the totals are wrong");
     let weights = game.hands.iter().zip(&totals).map(|(hands, total)| hands.iter().map(|hand| hand * total).collect());
     let reach = weights.chain([vec![totals[players].clone()]]).map(Rc::new).collect();
@@ -584,7 +598,7 @@ fn check(file: &str) -> Result<String> {
     );
     let line = |(claim, (name, exact)): (&str, (String, BigRational))| {
         let (stated, lower, upper) = claim.split('\t').collect_tuple().context("a claim has no interval")?;
-        ensure!(stated == name && number(lower)? <= exact && exact <= number(upper)?, "{name} is {}", shown(&exact));
+        ensure!(stated == name && signed(lower)? <= exact && exact <= signed(upper)?, "{name} is {}", shown(&exact));
         Ok(format!("{name}: {}\n", shown(&exact)))
     };
     claims.split('\n').zip(proven).map(line).collect()
