@@ -86,7 +86,7 @@ WIDE = {
     "all hands": "random",
 }
 """Ranges of the joint play."""
-JOINT = {"336 hands": 1_000, "all hands": 1_000}
+JOINT = {"336 hands": 1_000, "all hands": 2_000}
 """Iterations of the joint play."""
 TURN = {"board": "Td9d6hQc", "pot": 60, "stacks": 180, "bets": "60%", "raises": "a"}
 LARGE: dict[str, dict[str, Any]] = {
