@@ -6,12 +6,15 @@ from itertools import combinations, pairwise
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 from support.card_games import pay
 from tensorcfr.errors import InvariantError
 from tensorcfr.model.arrays import SequenceForm, bucket_layout, frozen_arrays
+from tensorcfr.payoff.product_share import ProductShare
+from tensorcfr.payoff.three_hand_orders import _add_orders, three_orders_scratch
 from tensorcfr.payoff.three_hand_sums import THREE_HANDS
 from tensorcfr.payoff.three_hands import PayoffThreeHands, PayoffThreeOrders
 
@@ -240,3 +243,22 @@ def test_a_broken_invariant_is_named(
                 check(part, SimpleNamespace(form=form))
             return
         check(part, SimpleNamespace(form=form))
+
+
+@pytest.mark.parametrize("player", range(3))
+def test_payoffs_by_order_alone(player: int) -> None:
+    """The same without pots; with the JIT off, too, where the products by pots do not run."""
+    rng = np.random.default_rng(player)
+    form = random_part(rng, 7, 2, (12, 9, 10), terminals=4, orders=True)
+    part: Any = form.operator[0]
+    part.amount[:, :, :4] = 0.0
+    x, g = rng.random(form.n_sequences), np.zeros(form.n_sequences)
+    expected = triples_of(form, player, x)[form.of_player(player)]
+    if numba.config.DISABLE_JIT:
+        scratch = np.zeros(three_orders_scratch(part))
+        for number in range(2):
+            share = ProductShare(form.hand_rank, player, number, 2, x, g, scratch, None)
+            _add_orders(part, share)
+    else:
+        pay(frozen_arrays(form), player, x, g)
+    np.testing.assert_allclose(g[form.of_player(player)], expected, rtol=0, atol=1e-12)

@@ -17,6 +17,7 @@ AS_PYTHON = (
     "evaluation/test_correlation.py",
     "evaluation/test_evaluation.py",
     "evaluation/test_player_models.py",
+    "games/test_three_handed.py",
     "kernels",
     "project/test_every_way.py",
     "sampling",
