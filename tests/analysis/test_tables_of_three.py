@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import ThreeRandom
+from support.card_games import RIVER_OF_THREE, ThreeRandom
 from support.command_line import printed, refused
 from support.triples import equities_by_triples, sums_over_triples
 from tensorcfr import Solution, compile_game, solve
@@ -22,14 +22,7 @@ from tensorcfr.games.three_handed import ThreeHandedPush
 from tensorcfr.games.tournaments import tournament
 from tensorcfr.plots import hand_grid
 
-SPOT: dict[str, Any] = {
-    "board": "Td9d6hQc2s",
-    "ranges": ("QQ,TT:0.5,AQs", "JJ,KQs", "99,ATs"),
-    "pot": 60,
-    "stacks": (100, 200, 150),
-    "bets": "60%",
-    "raises": "a",
-}
+SPOT = RIVER_OF_THREE | {"ranges": ("QQ,TT:0.5,AQs", "JJ,KQs", "99,ATs")}
 TURN = SPOT | {"board": "Td9d6hQc", "ranges": ("QsQh,AsQs", "JsJd,KsQs", "9h9s"), "bets": "a"}
 
 

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import LimitOfThree, ThreeRandom, kuhn_of_three, leduc_of_three
+from support.card_games import (
+    RIVER_OF_THREE,
+    LimitOfThree,
+    ThreeRandom,
+    kuhn_of_three,
+    leduc_of_three,
+)
 from support.command_line import printed
 from support.layouts import same_strategies
 from support.tiers import tiered
@@ -174,14 +180,7 @@ def test_leduc_of_three_equals_the_built_in_game() -> None:
         )
 
 
-SPOT: dict[str, Any] = {
-    "board": "Td9d6hQc2s",
-    "ranges": ("QQ-TT,AQ", "JJ-99,KQs,T9s", "99,66,ATs+,KTs"),
-    "pot": 60,
-    "stacks": (100, 200, 150),
-    "bets": "60%",
-    "raises": "a",
-}
+SPOT = RIVER_OF_THREE | {"ranges": ("QQ-TT,AQ", "JJ-99,KQs,T9s", "99,66,ATs+,KTs")}
 
 
 def test_a_third_range_with_other_weights_is_another_game() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import ThreeRandom
+from support.card_games import RIVER_OF_THREE, ThreeRandom
 from support.command_line import printed
 from support.layouts import same_strategies
 from tensorcfr import Policy, Solver, compile_game, evaluate, load_game, save_game, solve
@@ -22,14 +22,7 @@ from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.payoff.three_hands import PayoffThreeHands, PayoffThreeOrders
 from tensorcfr.rules import SidePots
 
-SPOT: dict[str, Any] = {
-    "board": "Td9d6hQc2s",
-    "ranges": ("QsQh,AsQs,Ts9s", "JsJd,KsQs,9h9c", "9s8s,AhTh,Tc9c"),
-    "pot": 60,
-    "stacks": (100, 200, 150),
-    "bets": "60%",
-    "raises": "a",
-}
+SPOT = RIVER_OF_THREE | {"ranges": ("QsQh,AsQs,Ts9s", "JsJd,KsQs,9h9c", "9s8s,AhTh,Tc9c")}
 PRIZES: dict[str, Any] = {"stacks": SPOT["stacks"], "payouts": (50, 30, 20), "others": (120,)}
 SHAPES: dict[str, dict[str, Any]] = {
     "two cards, river": {"cards": 9, "width": 2, "rounds": 0, "public": 1},

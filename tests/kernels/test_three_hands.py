@@ -145,6 +145,21 @@ def triples_of(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
     return g
 
 
+def assert_sums_over_triples(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
+    """Compare the product and the kernel in both precisions; returns the expected payoffs."""
+    own = form.of_player(player)
+    expected = triples_of(form, player, x)[own]
+    product = form.operator[0].product(form, player, x)
+    np.testing.assert_allclose(product, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        g = np.zeros(form.n_sequences, dtype=dtype)
+        pay(frozen_arrays(form), player, x.astype(dtype), g)
+        np.testing.assert_allclose(
+            g[own], expected, rtol=0, atol=tolerance * np.abs(expected).max()
+        )
+    return expected
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("deck", "width", "counts"), [(9, 2, (36, 20, 25)), (7, 1, (7, 7, 5)), (52, 2, (12, 14, 9))]
@@ -156,16 +171,7 @@ def test_payoffs_by_order_equal_a_sum_over_triples(
     form = random_part(rng, deck, width, counts, terminals=8, orders=True)
     x = rng.random(form.n_sequences)
     for player in range(3):
-        own = form.of_player(player)
-        expected = triples_of(form, player, x)[own]
-        product = form.operator[0].product(form, player, x)
-        np.testing.assert_allclose(product, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
-        for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
-            g = np.zeros(form.n_sequences, dtype=dtype)
-            pay(frozen_arrays(form), player, x.astype(dtype), g)
-            np.testing.assert_allclose(
-                g[own], expected, rtol=0, atol=tolerance * np.abs(expected).max()
-            )
+        expected = assert_sums_over_triples(form, player, x)
         largest = form.operator[0].magnitudes().product(form, player, x)
         assert (largest >= np.abs(expected) * (1 - 1e-12)).all()
 
@@ -190,16 +196,7 @@ def test_the_kernel_equals_a_sum_over_triples(
     form = random_part(rng, deck, width, counts, terminals=12)
     x = rng.random(form.n_sequences)
     for player in range(3):
-        own = form.of_player(player)
-        expected = triples_of(form, player, x)[own]
-        product = form.operator[0].product(form, player, x)
-        np.testing.assert_allclose(product, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
-        for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
-            g = np.zeros(form.n_sequences, dtype=dtype)
-            pay(frozen_arrays(form), player, x.astype(dtype), g)
-            np.testing.assert_allclose(
-                g[own], expected, rtol=0, atol=tolerance * np.abs(expected).max()
-            )
+        assert_sums_over_triples(form, player, x)
 
 
 SPOILT = [

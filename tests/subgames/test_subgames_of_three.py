@@ -9,20 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import ThreeRandom
+from support.card_games import RIVER_OF_THREE, ThreeRandom
 from support.layouts import farthest
 from tensorcfr import Policy, Solution, compile_game, evaluate, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.subgames import Match, belief, forget_subgames, resolve, subgame, subgame_roots
 
-TURN: dict[str, Any] = {
+TURN = RIVER_OF_THREE | {
     "board": "Td9d6hQc",
     "ranges": ("QsQh,AsQs,TsTh", "JsJd,KsQs", "9h9s,AhTh"),
-    "pot": 60,
-    "stacks": (100, 200, 150),
-    "bets": "60%",
-    "raises": "a",
 }
 
 

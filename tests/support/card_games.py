@@ -13,6 +13,14 @@ from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown, SidePots
 
 ONE_BY_ONE = (1, 1, 1, 1)
 """Cards that are dealt at once."""
+RIVER_OF_THREE: dict[str, Any] = {
+    "board": "Td9d6hQc2s",
+    "pot": 60,
+    "stacks": (100, 200, 150),
+    "bets": "60%",
+    "raises": "a",
+}
+"""Options of a spot of three players; tests add their ranges."""
 
 
 @kernel
