@@ -240,20 +240,22 @@ def compile_those_left() -> None:
     """Compile the pieces that the innermost function has put off, the newest first."""
     for piece in reversed(_put_off.callers[-1]):
         piece.compile_if_left()
-    if len(_put_off.callers) == 1 and _put_off.queue is not None:
-        _put_off.queue.expect(pieces=False)
+    queue = _put_off.queue
+    if len(_put_off.callers) == 1 and queue is not None:
+        queue.expect(pieces=False)
 
 
 def put_off(
     compiler: CompilerBase, compile: Callable[[], Any], function: Callable[..., Any]
 ) -> Any:
     """Put off the compilation of a piece, or compile it if it may return something."""
-    if _put_off.queue is None or not returns_nothing(function):
+    queue = _put_off.queue  # Another thread may end the work meanwhile.
+    if queue is None or not returns_nothing(function):
         result = compile()
         if _put_off.results is not None:
             _put_off.results[name_of(function), tuple(compiler.state.args)] = result
         return result
-    return PutOff(compiler, compile, function, _put_off.queue).result
+    return PutOff(compiler, compile, function, queue).result
 
 
 def name_of(function: Callable[..., Any]) -> tuple[str, str]:

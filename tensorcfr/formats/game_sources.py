@@ -101,10 +101,7 @@ def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     if isinstance(source, (str, Path)):
         return _find_text(source)
     if library is not None:
-        loaded = LIBRARIES[library](source)
-        if isinstance(loaded, str):
-            return find_built_in(loaded)
-        return ResolvedRules(loaded.name or library, loaded, _text_of(loaded))
+        return _resolved(LIBRARIES[library](source), library)
     if isinstance(source, (np.ndarray, list, tuple)):
         raise TypeError(f"give payoffs as compile_game('matrix', payoffs=...), not {brief(source)}")
     raise TypeError(
@@ -154,10 +151,7 @@ def _find_text(source: str | Path) -> ResolvedRules:
     if isinstance(source, str):
         source = source.strip()
         if (prefix := _prefix(source)) is not None:
-            loaded = PREFIXES[prefix](source.removeprefix(prefix))
-            if isinstance(loaded, str):
-                return find_built_in(loaded)
-            return ResolvedRules(loaded.name, loaded, loaded.name)
+            return _resolved(PREFIXES[prefix](source.removeprefix(prefix)), prefix)
     read = SUFFIXES.get(Path(source).suffix.lower())
     if read is None:
         raise GameError(
@@ -169,6 +163,13 @@ def _find_text(source: str | Path) -> ResolvedRules:
         return resolve_spot(rules)
     text = str(source)
     return ResolvedRules(_short(text, rules), rules, text)
+
+
+def _resolved(loaded: Rules | str, library: str) -> ResolvedRules:
+    """Return the game that a reader of a library has loaded, or the built-in game that it names."""
+    if isinstance(loaded, str):
+        return find_built_in(loaded)
+    return ResolvedRules(loaded.name or library, loaded, _text_of(loaded))
 
 
 def resolve_spot(rules: Spot) -> ResolvedRules:

@@ -50,6 +50,16 @@ class Merged:
     """uint32 (sequences,): sequence of the smaller game for each sequence of the full game."""
 
 
+def equal_merging(first: Merged | None, second: Merged | None) -> bool:
+    """Return whether two smaller games of one game have the same layout; None merges nothing."""
+    if first is None or second is None:
+        return first is second
+    # Games with other payoffs may have equal maps and different copies.
+    return np.array_equal(first.sequence, second.sequence) and np.array_equal(
+        first.form.first_copies, second.form.first_copies
+    )
+
+
 @renamed_attributes(tied="strategy_classes", tied_to="strategy_class")
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatGame(FlatViews, CompiledGame):
@@ -132,12 +142,8 @@ class FlatGame(FlatViews, CompiledGame):
 
     def merged_like(self, game: FlatGame) -> FlatGame:
         """Return the same game with the merging of another game with equal arrays."""
-        mine, theirs = self.merged, game.merged
-        if mine is not None and theirs is not None:
-            same_sequences = np.array_equal(mine.sequence, theirs.sequence)
-            if same_sequences and np.array_equal(mine.form.first_copies, theirs.form.first_copies):
-                return self
-        return self if mine is theirs else replace(self, merged=theirs)
+        is_equal = equal_merging(self.merged, game.merged)
+        return self if is_equal else replace(self, merged=game.merged)
 
     @property
     def views(self) -> dict[str, Any]:

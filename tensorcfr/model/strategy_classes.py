@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import SequenceForm, infoset_layout
+from .arrays import SequenceForm, infoset_layout, named_arrays
 
 IMPERFECT_RECALL = (
     "A player forgets here (imperfect recall): CFR has no guarantee, averages may be worse than "
@@ -57,6 +57,6 @@ def strategy_class_form(form: SequenceForm, strategy_class: np.ndarray) -> Strat
     tied = SequenceForm(**layout, infoset_parent=parent, operator=form.operator)
     sequence = form.map_sequences(tied, number[strategy_class])
     # The arrays of games are read-only, and kernels are compiled for that type of array.
-    for array in (*tied[:-2], sequence):
+    for array in (*dict(named_arrays(tied)).values(), sequence):
         array.flags.writeable = False
     return StrategyClasses(tied, sequence)

@@ -13,7 +13,7 @@ import numpy as np
 from .._util.argument_checks import Kind, Limit, checked
 from .._util.renamed import renamed_attributes
 from ..payoff.entries import payoff_entries
-from .arrays import HistoryTree, SequenceForm, infoset_layout, levels_below_root
+from .arrays import HistoryTree, SequenceForm, infoset_layout, levels_below_root, named_arrays
 from .belief_dag import BeliefDag, belief_dag
 from .chunked_form import ChunkedForm
 from .compiled_game import PayingGame
@@ -230,7 +230,7 @@ def team_game(
     chance = reach_without(game, range(game.n_players), np.ones(game.n_sequences))[tree.terminal]
     entries = payoff_entries(last, chance[:, None] * paid, form.player_sequences)
     form = form._replace(operator=() if entries.is_empty else (entries,))
-    for array in (*form[:-2], *entries, *links):
+    for array in (*dict(named_arrays(form)).values(), *entries, *links):
         array.flags.writeable = False
     return TeamGame(game, sides, dags, form, links, numbered)
 

@@ -47,10 +47,17 @@ numbers: the numbers of each owner are scaled by one factor.
 KNOWN: dict[str, Callable[..., dict[str, list[Any]]]] = {
     "kuhn": lambda cards: {"ranks": [cards]},
     "leduc": lambda ranks, suits, bets, raise_cap: {
-        **{"ranks": [ranks], "suits": [suits], "bets": [*bets], "caps": [raise_cap] * 2}
+        "ranks": [ranks],
+        "suits": [suits],
+        "bets": [*bets],
+        "caps": [raise_cap] * 2,
     },
     "nl_leduc": lambda ranks, suits, stack, ante, cap: {
-        **{"ranks": [ranks], "suits": [suits], "ante": [ante], "stack": [stack], "actions": [cap]}
+        "ranks": [ranks],
+        "suits": [suits],
+        "ante": [ante],
+        "stack": [stack],
+        "actions": [cap],
     },
     "liars_dice": lambda dice, faces, wild=True, bid_wild=True: {
         "dice": [dice] * 2 if isinstance(dice, int) else [*dice] * (2 // len(dice)),

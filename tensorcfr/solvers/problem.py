@@ -10,6 +10,7 @@ from ..algorithms import Record
 from ..evaluation.player_models import part_locks
 from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..model.compiled_game import CompiledGame
+from ..model.flat_game import Merged
 from ..model.locks import Locks
 
 
@@ -45,17 +46,13 @@ class Problem(NamedTuple):
         return None if self.form.trunk is game.chunks.trunk else game.merged_numbers
 
     @property
+    def merged(self) -> Merged | None:
+        """The form with :attr:`merged_numbers`; None if the arrays already have the numbers of a
+        policy."""
+        numbers = self.merged_numbers
+        return None if numbers is None else Merged(self.form.trunk, numbers)
+
+    @property
     def part_locks(self) -> ChunkLocks | None:
         """The locks in the form that kernels take."""
         return part_locks(self.game, self.form, self.locks)
-
-
-def equal_merging(first: Problem, second: Problem) -> bool:
-    """Return whether the arrays of two problems have the same layout, if their games have."""
-    numbers, second_numbers = first.merged_numbers, second.merged_numbers
-    if numbers is None or second_numbers is None:
-        return numbers is second_numbers
-    # Games with other payoffs may have equal maps and different copies.
-    return np.array_equal(numbers, second_numbers) and np.array_equal(
-        first.form.trunk.first_copies, second.form.trunk.first_copies
-    )

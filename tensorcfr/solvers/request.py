@@ -15,10 +15,11 @@ from ..algorithms import AUTOMATIC, Record, find_algorithm
 from ..algorithms.records import is_whole
 from ..kernels.random import Seed
 from ..model.compiled_game import CompiledGame
+from ..model.flat_game import equal_merging
 from ..model.layout import Layout
 from ..model.locks import LocksLike, locks_for
 from .choose import choose, refuse_uncompiled, resolve_algorithm
-from .problem import Problem, equal_merging
+from .problem import Problem
 from .solution import Solution, TracePoint
 from .solver_arguments import (
     AUTO,
@@ -150,7 +151,7 @@ class SolveRequest:
             each.chunked_form(merged=True).trunk.copies is not None for each in (game, start.game)
         )
         setting = Problem(game, start.algorithm, start.locks)
-        if not has_copies or equal_merging(start.problem, setting):
+        if not has_copies or equal_merging(start.problem.merged, setting.merged):
             return self
         return replace(self, game=start.game)
 
@@ -328,7 +329,7 @@ class SolveRequest:
         setting = Problem(game, start.algorithm, start.locks)
         # The digests are equal, so that the arrays can differ only in the merged infosets.
         same_numbers = start.game is game or not start.algorithm.passes_whole_game
-        if not (same_numbers or equal_merging(start.problem, setting)):
+        if not (same_numbers or equal_merging(start.problem.merged, setting.merged)):
             raise ValueError(
                 f"start was solved with other infosets of {game.name} merged; "
                 "solve(game, warm_start=start) begins with its regrets and a new average"

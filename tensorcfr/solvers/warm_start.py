@@ -15,11 +15,12 @@ from ..kernels import evaluation
 from ..kernels.pass_arrays import plain_numbers
 from ..model.chunked_form import ChunkedForm, ChunkLocks, buckets_by_part
 from ..model.compiled_game import CompiledGame
+from ..model.flat_game import equal_merging
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
 from ..model.same_numbers import have_same_numbers
 from .base import solver_class
-from .problem import Problem, equal_merging
+from .problem import Problem
 from .solution import Solution
 from .solver_state import strategies_from_weights
 
@@ -151,7 +152,7 @@ def _regrets_of(problem: Problem, solution: Solution) -> tuple[np.ndarray, np.nd
         and not source_game.chunks.n_chunks
         and have_same_numbers(game, source_game)
     )
-    if same_numbers and equal_merging(solution.problem, problem):
+    if same_numbers and equal_merging(solution.problem.merged, problem.merged):
         # The arrays have the same numbers, so that they are copied without rounding.
         played = solution.state.strategy.astype(np.float64)
         return solution.state.regret * np.float64(scale), played

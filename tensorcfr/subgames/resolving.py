@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -259,8 +259,10 @@ def resolve(
         early = DepthLimit(int(depth_limit), full_blueprint.lifted, checked_continuations)
         whole = TreeSubgames(whole.game, early)
     tasks: list[Any]
-    if isinstance(whole, CardSubgames) and len(whole.hands) > 2:
-        tasks = [_JointTask(whole, full_blueprint, spot, player) for spot in spots]
+    if game.n_players > 2:
+        # Subgames of three players are refused unless they are of cards.
+        of_cards = cast(CardSubgames, whole)
+        tasks = [_JointTask(of_cards, full_blueprint, spot, player) for spot in spots]
     else:
         tasks = [
             _Task(whole, full_blueprint, spot, seat, method)
