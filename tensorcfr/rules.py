@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ._util.renamed import renamed_attributes, renamed_in_module
 from .errors import suggest
 
 
@@ -286,7 +285,6 @@ class HandGroups(NamedTuple):
     one after the other, denote the hands that are in both groups."""
 
 
-@renamed_attributes(usual="defaults")
 class CardGame(BaseRules):
     """Game in which hands are sets of cards, and cards are dealt to a board.
 
@@ -521,6 +519,3 @@ class CardGame(BaseRules):
 
 Rules = Game | PublicTreeGame | CardGame
 """Rules of a game of any kind."""
-
-
-__getattr__ = renamed_in_module(__name__, Usual="Defaults", Rows="StateRows")

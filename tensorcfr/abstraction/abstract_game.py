@@ -10,7 +10,6 @@ from typing import Annotated
 import numpy as np
 
 from .._util.argument_checks import Kind, checked
-from .._util.renamed import renamed_attributes
 from ..compilers.derived_rules import forwards
 from ..model.arrays import HistoryTree
 from ..model.compiled_game import CompiledGame
@@ -26,7 +25,6 @@ OF_THE_ABSTRACTION = (
 
 
 @forwards("is_of_cards", "defaults", to="original")
-@renamed_attributes(given="original")
 @dataclass(frozen=True, eq=False, repr=False)
 class AbstractGame(FlatGame):
     """A compiled game whose infosets each merge several infosets of a full game.

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from .._util.argument_checks import Check, brief, checks_of
-from .._util.renamed import renamed_attributes
 from ..errors import Lookup, suggest
 
 
-@renamed_attributes(unsaid="hidden_defaults", usual_options="default_options")
 class Record:
     """Algorithm as data: the base of all records that :func:`tensorcfr.solve` takes.
 

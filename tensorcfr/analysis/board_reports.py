@@ -15,7 +15,6 @@ import numpy as np
 
 from .._util.argument_checks import Flag, Kind, Limit, Text, Where, brief, checked
 from .._util.one_line import OneLine
-from .._util.renamed import renamed_attributes, renamed_parameters
 from ..algorithms import Record
 from ..compilers import compile_game
 from ..compilers.cards.card_public_nodes import ANY_CARD
@@ -43,7 +42,6 @@ ROUNDING = 1e-5
 """Largest deviation from 1 of a row's sum of frequencies; strategies may be in single precision."""
 
 
-@renamed_attributes(by="group_by")
 @dataclass(frozen=True, repr=False)
 class BoardReport(OneLine):
     """Values and action frequencies at one line of a spot on many boards."""
@@ -76,7 +74,6 @@ class BoardReport(OneLine):
         """Value, equity and frequencies over all rows, weighted by ``weight``."""
         return self._means(self.rows)
 
-    @renamed_parameters(what="key")
     def group_by(self, key: str | Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
         """Group the rows by a column or a function, and average each group.
 

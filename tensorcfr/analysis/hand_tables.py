@@ -14,7 +14,6 @@ import numpy as np
 
 from .._util.argument_checks import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.one_line import OneLine
-from .._util.renamed import renamed_attributes
 from ..compilers.cards.card_public_nodes import ANY_CARD, CardNodes
 from ..compilers.cards.card_sums import shares_of_runouts
 from ..errors import suggest
@@ -134,7 +133,6 @@ def equities_at(
     return equities(nodes.rules, board, (remaining[0], remaining[1]), dealt)
 
 
-@renamed_attributes(met="opponent_weight")
 @dataclass(frozen=True, eq=False, repr=False)
 class HandTable(OneLine):
     """All hands of the player who acts at a public line."""

@@ -10,7 +10,6 @@ import numpy as np
 from .._util.argument_checks import brief, checked
 from .._util.memory_budget import require
 from .._util.one_line import OneLine
-from .._util.renamed import renamed_attributes
 from ..errors import UnknownNameError, suggest
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
@@ -20,7 +19,6 @@ from ..model.game_arguments import Flat
 from ..model.team_game import reach_by_steps, step_probabilities
 
 
-@renamed_attributes(others_reach="counterfactual_reach")
 @dataclass(frozen=True, eq=False, repr=False)
 class HistoryValues(OneLine):
     """Values and reaches at every history of a game; rows are nodes of ``game.tree``."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from .._util.argument_checks import checked
 from .._util.memory_budget import require
-from .._util.renamed import renamed_attributes, renamed_in_module
 from ..evaluation import BestResponse, Evaluation, best_response
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import Actions, own_reach, profile_of
@@ -148,7 +147,6 @@ class Exactness(NamedTuple):
         return sum(self.gains) / len(self.gains)
 
 
-@renamed_attributes(worth="counterfactual_values")
 class Values:
     """Values of a policy at every infoset, if all players play it.
 
@@ -481,6 +479,3 @@ def best_responses(game: Flat, policy: PolicyLike) -> tuple[BestResponse, ...]:
     """Compute each player's best response to the others' strategies, a policy with its value."""
     policy = find_policy(game, policy)
     return tuple(best_response(game, policy, player) for player in range(game.n_players))
-
-
-__getattr__ = renamed_in_module(__name__, LaidOutValues="FlatValues")

@@ -13,7 +13,6 @@ from typing import Annotated
 import numpy as np
 
 from .._util.argument_checks import Number, checked
-from .._util.renamed import renamed_attributes
 from ..evaluation.metrics import PolicyLike
 from ..model.game_arguments import Compiled
 from .policy_values import Values, values
@@ -36,7 +35,6 @@ class RegretSpread:
     """Label of an infoset with the largest regret; None without infosets."""
 
 
-@renamed_attributes(by_mistakes="on_own_path")
 @dataclass(frozen=True)
 class ConditionalRegrets:
     """Distance of a policy from a best response wherever chance and the others can lead."""

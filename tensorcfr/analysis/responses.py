@@ -15,7 +15,6 @@ import numpy as np
 
 from .._util.argument_checks import Number, Several, Whole, checked
 from .._util.extras import needs
-from .._util.renamed import renamed_parameters
 from ..algorithms import Record
 from ..evaluation.linear_program import restricted_equilibrium
 from ..evaluation.metrics import evaluate_probabilities
@@ -119,7 +118,6 @@ class _ResponseValues(NamedTuple):
     gap: float
 
 
-@renamed_parameters(default="model")
 @checked()
 def robust_responses(
     game: Compiled,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from .._util.renamed import renamed_in_module
 from .compilation import CompileProgress
 from .pipeline import compile_game
 from .sizes.sizing import GameSize, game_size
 
 __all__ = ["CompileProgress", "GameSize", "compile_game", "game_size"]
-
-__getattr__ = renamed_in_module(__name__, Size="GameSize")

@@ -1,6 +1,5 @@
 """Import and export of games and policies: files, and the objects of other libraries."""
 
-from .._util.renamed import renamed_in_module
 from ..model.sequence_table import SequenceTable
 from .efg import read_efg, save_efg
 from .functions import Batch, Batched, ByLine, Situation
@@ -47,5 +46,3 @@ __all__ = [
     "to_gambit",
     "to_openspiel",
 ]
-
-__getattr__ = renamed_in_module(__name__, find_rules="resolve_rules")

@@ -61,7 +61,6 @@ from numba.extending import (
 
 from .._util.argument_checks import Check
 from .._util.jit import inlined, overload_piece
-from .._util.renamed import renamed_attributes
 
 _steps: dict[str, Any] = {}
 """Compiled step functions by digest; a :class:`RuleType` refers to them by its digest."""
@@ -74,7 +73,6 @@ NEW_STRATEGY_SUFFIX = "/new"
 """End of the digest of rules that pass up the value of the new strategy."""
 
 
-@renamed_attributes(minds_scale="is_scale_dependent")
 class LocalRule:
     """Local rule that kernels accept as an argument.
 

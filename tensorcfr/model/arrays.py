@@ -25,7 +25,6 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .._util.renamed import renamed_attributes
 from ..payoff import PayoffPart
 
 Part = TypeVar("Part")
@@ -111,7 +110,6 @@ class HistoryTree(NamedTuple):
         return last, reach
 
 
-@renamed_attributes(dealt="deal_probability")
 class PublicTree(NamedTuple):
     """Game as private hands x public tree, if it has that form.
 
@@ -274,7 +272,6 @@ class Copies(NamedTuple):
         value[self.sequence[of_bucket]] = value[self.first[of_bucket]] * self.share_of[of_bucket]
 
 
-@renamed_attributes(carried="map_sequences", held="possible_hands")
 class SequenceForm(NamedTuple):
     """Game in sequence form: the arrays that solvers pass over."""
 

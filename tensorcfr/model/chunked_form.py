@@ -25,7 +25,6 @@ import numpy as np
 
 from .._util.declared import declared
 from .._util.growing import GrowingArray
-from .._util.renamed import renamed_attributes
 from ..payoff import KIND_OF_CLASS, PayoffPart, empty_arrays
 from .arrays import SequenceForm, frozen_array, frozen_arrays, named_arrays, not_none
 
@@ -154,18 +153,6 @@ class ChunkShapes(NamedTuple):
         ]
 
 
-@renamed_attributes(
-    first="number_offset",
-    base="sequence_offset",
-    above="parent_part",
-    row_offset="run_offset",
-    row="entry_runs",
-    beyond="entry_distances",
-    room="scratch_offset",
-    visit="pass_order",
-    branch="branch_offset",
-    rows="runs",
-)
 class ChunkedForm(NamedTuple):
     """Sequence form of a game, split into a trunk and chunks.
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._util.argument_checks import Limit, checked
-from .._util.renamed import renamed_attributes
 from .chunked_form import ChunkedForm
 from .infoset_rows import InfosetRows, Located
 from .solvable_game import SolvableGame
@@ -39,7 +38,6 @@ class Recipe(NamedTuple):
     """Merging of symmetric infosets, as for :func:`tensorcfr.compile_game`."""
 
 
-@renamed_attributes(usual="defaults", settled="round_to_zero")
 class PayingGame(SolvableGame):
     """Properties that depend only on the utilities and the digest."""
 
@@ -78,13 +76,6 @@ class PayingGame(SolvableGame):
         return 0.0 if abs(number) <= 1e-3 * self.utility_tolerance else number
 
 
-@renamed_attributes(
-    swept="chunked_form",
-    tied_to="strategy_class",
-    forgets="has_imperfect_recall",
-    folded="merge_array",
-    is_laid_out="is_flat",
-)
 class CompiledGame(PayingGame, ABC):
     """Game compiled into flat arrays, once; :func:`tensorcfr.solve` passes over them.
 

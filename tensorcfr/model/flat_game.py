@@ -15,7 +15,6 @@ import numpy as np
 
 from .._util import html
 from .._util.argument_checks import Whole
-from .._util.renamed import renamed_attributes
 from ..errors import format_bytes
 from .arrays import (
     CHANCE,
@@ -60,7 +59,6 @@ def equal_merging(first: Merged | None, second: Merged | None) -> bool:
     )
 
 
-@renamed_attributes(tied="strategy_classes", tied_to="strategy_class")
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatGame(FlatViews, CompiledGame):
     """Flat compiled game: a trunk without chunks, and arrays over all its sequences.

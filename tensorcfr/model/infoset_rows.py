@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.renamed import renamed_attributes
-
 
 class Located(NamedTuple):
     """Infoset that was found by its label."""
@@ -20,7 +18,6 @@ class Located(NamedTuple):
     """Positions of its actions in the arrays of a policy."""
 
 
-@renamed_attributes(stands_for="multiplicity")
 class InfosetRows(NamedTuple):
     """Infosets of one player that have equally many actions."""
 

@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from .._util.argument_checks import brief, checked
-from .._util.renamed import renamed_attributes
 from .arrays import FREE
 from .chunked_form import ChunkedForm, ChunkLocks, buckets_of, most_buckets
 from .compiled_game import CompiledGame
@@ -56,7 +55,6 @@ class PlayerModel(NamedTuple):
         return f"player {self.player} has least probabilities"
 
 
-@renamed_attributes(keep_symmetry="keeps_symmetry")
 class Locks(Mapping[str, dict[str, float]]):
     """Locks of a game: infoset label to action to probability.
 

@@ -12,7 +12,6 @@ import numpy as np
 from .._util import html
 from .._util.argument_checks import Kind, Number, brief, checked
 from .._util.recent import Recent
-from .._util.renamed import renamed_attributes
 from ..errors import Lookup, UnknownNameError, suggest
 from .chunked_form import ChunkLocks, bounds_of_parts, buckets_by_part, part_of
 from .compiled_game import CompiledGame
@@ -44,7 +43,6 @@ class KnownValues(NamedTuple):
     a best response from there."""
 
 
-@renamed_attributes(made_from="matching_inputs", n_rows="n_probabilities")
 class Policy(Tabular, Mapping[str, dict[str, float]]):
     """Behaviour strategy of every player: infoset label to action to probability.
 

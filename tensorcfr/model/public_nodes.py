@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.renamed import renamed_attributes
 from ..rules import Defaults
 from .arrays import CHANCE, PublicTree
 from .infoset_rows import InfosetRows
@@ -30,7 +29,6 @@ START = "start"
 """Name of the root, before any action."""
 
 
-@renamed_attributes(stands_for="multiplicity")
 @dataclass(frozen=True, eq=False)
 class NodeLayout:
     """Positions of a public node's infosets in the arrays of a policy: action ``a`` of hand ``h``
@@ -89,13 +87,6 @@ def steps_of(line: str | Sequence[str]) -> list[str]:
     return [] if steps == [START] else steps
 
 
-@renamed_attributes(
-    left="remaining_weight",
-    way="decisions_on_path",
-    dealt="deal_probability",
-    others_reach="counterfactual_reach",
-    usual="defaults",
-)
 class PublicNodes(ABC):
     """Public nodes of a game of private hands, by number; the root is 0."""
 

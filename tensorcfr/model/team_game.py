@@ -11,7 +11,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from .._util.argument_checks import Kind, Limit, checked
-from .._util.renamed import renamed_attributes
 from ..payoff.entries import payoff_entries
 from .arrays import HistoryTree, SequenceForm, infoset_layout, levels_below_root, named_arrays
 from .belief_dag import BeliefDag, belief_dag
@@ -47,7 +46,6 @@ class Numbered(NamedTuple):
     """Sequences of the leaves, for each side int64 (leaves,)."""
 
 
-@renamed_attributes(swept="chunked_form", tied_to="strategy_class", is_laid_out="is_flat")
 @dataclass(frozen=True, eq=False)
 class TeamGame(InfosetNumbers, PayingGame):
     """Two teams against each other, each of which agrees on plans before the play.

@@ -7,7 +7,6 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.renamed import renamed_attributes
 from .payoff_form import PayoffForm
 
 LANES = 16
@@ -24,7 +23,6 @@ MOST_PRIVATE, WIDE_FROM = 4, 3
 """Largest number of cards of a hand, and number of cards from which on a code takes two numbers."""
 
 
-@renamed_attributes(walk="hand_list", read_walk="read_hand_list")
 class PayoffCards(NamedTuple):
     """Part of the payoff operator for hands of one or two cards.
 

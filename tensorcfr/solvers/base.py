@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._util.renamed import renamed_attributes
 from ..algorithms import Record, find_algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import evaluation
@@ -25,7 +24,6 @@ from .state_file import StateFile
 from .sums import Sums
 
 
-@renamed_attributes(kept="stored_arrays", setting="problem", step="iterate")
 class IterativeSolver(StateFile, ABC):
     """Solver between two iterations: a game, an algorithm and arrays.
 

@@ -13,7 +13,6 @@ from typing import Annotated, Any, BinaryIO
 from .._util import html
 from .._util.argument_checks import Flag, Limit, Where, checked
 from .._util.files import replacing
-from .._util.renamed import renamed_attributes
 from ..algorithms import Record
 from ..algorithms.theorems import ALONE, ONLY_TWO
 from ..evaluation import CorrelatedPlan, Evaluation
@@ -147,7 +146,6 @@ class BestIterate(_Evaluated):
         return f"{which} of iteration {self.iteration:,}"
 
 
-@renamed_attributes(setting="problem")
 @dataclass(frozen=True, eq=False)
 class Solution(_Evaluated):
     """Result of a solve: strategies, their values, and the record of the solve."""

@@ -12,7 +12,6 @@ from .._util.aligned import aligned
 from .._util.argument_checks import Kind, Limit, Where, checked
 from .._util.mapped_files import MappedFiles
 from .._util.memory_budget import require
-from .._util.renamed import renamed_attributes
 from ..algorithms import Algorithm
 from ..errors import CutError
 from ..evaluation.metrics import Evaluation
@@ -49,7 +48,6 @@ BYTES_OF_POLICY = 11
 """Bytes per sequence: a probability, and three flags while it is checked."""
 
 
-@renamed_attributes(beside="extra_arrays")
 class Solver(SolverStateFile, RunnableSolver):
     """Solver for user-written loops; :func:`tensorcfr.solve` adds stop rules.
 

@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 
 from .._util.argument_checks import checked
-from .._util.renamed import renamed_parameters
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import own_reach_of
 from ..formats.policies import find_policy
@@ -81,7 +80,6 @@ class Belief:
         return f"<Belief at {', '.join(self.at)} of {self.game.name}, reach {self.reach:.6g}>"
 
 
-@renamed_parameters(at="public_nodes")
 @checked()
 def belief(game: Compiled, policy: PolicyLike, public_nodes: At) -> Belief:
     """Return the public belief state at one or several public nodes if both players play a policy.

@@ -11,7 +11,6 @@ from typing import Annotated, Any, NamedTuple, cast
 import numpy as np
 
 from .._util.argument_checks import EXACT, Kind, OneOf, Whole, brief, checked
-from .._util.renamed import renamed_attributes, renamed_parameters
 from ..algorithms import LP, Record
 from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
@@ -40,7 +39,6 @@ class PartPolicy(NamedTuple):
     """Hands of the part."""
 
 
-@renamed_attributes(at="public_node")
 @dataclass(frozen=True, eq=False)
 class ResolvedSubgame:
     """Strategy of one player, or of all three, below one public node, solved again."""
@@ -143,7 +141,6 @@ REFINED = {"floor": 0.1, "floor_fall": 1.0}
 """Options of the default algorithm in the gadget of ``resolve``; measured in docs/subgames.md."""
 
 
-@renamed_parameters(at="public_nodes")
 @checked()
 def resolve(
     game: Resolvable,

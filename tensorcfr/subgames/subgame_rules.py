@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._util.argument_checks import Kind, OneOf, brief, checked
-from .._util.renamed import renamed_parameters
 from ..compilers import compile_game
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.compiled_game import CompiledGame
@@ -116,7 +115,6 @@ def with_entrance(part: SubgameRules, player: int, alternative: np.ndarray) -> T
     return TreeEntrance(part, player, entries)
 
 
-@renamed_parameters(at="public_nodes")
 @checked()
 def subgame(
     game: Compiled,

@@ -7,7 +7,6 @@ The table is a CSV file with one :class:`SweepRow` per checkpoint. A crash, Ctrl
 loses no row of it. The same call again continues the sweep.
 """
 
-from .._util.renamed import renamed_in_module
 from .cells import Cell, StopRules, read_algorithm
 from .run import SweepProgress, sweep
 from .summary import LEVELS, Reached, reached
@@ -27,5 +26,3 @@ __all__ = [
     "read_sweep",
     "sweep",
 ]
-
-__getattr__ = renamed_in_module(__name__, Budget="StopRules", Row="SweepRow", Table="SweepTable")

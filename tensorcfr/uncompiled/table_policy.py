@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._util.renamed import renamed_attributes
 from ..errors import Lookup, UnknownNameError, suggest
 from ..model.infoset import Infoset
 from ..model.infoset_rows import InfosetRows
@@ -18,7 +17,6 @@ from .infoset_table import InfosetTable
 from .uncompiled_game import UncompiledGame
 
 
-@renamed_attributes(n_rows="n_probabilities")
 class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
     """Behaviour strategy: mapping of infoset label to action to probability.
 

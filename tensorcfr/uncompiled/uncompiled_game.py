@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._util.argument_checks import brief
-from .._util.renamed import renamed_attributes
 from ..compilers.history_reader import check_rules
 from ..errors import UnknownGameError
 from ..formats.game_sources import ResolvedRules, resolve_rules
@@ -49,7 +48,6 @@ class UnknownRules(Game):
         return self.root()
 
 
-@renamed_attributes(tied_to="strategy_class", usual="defaults", settled="round_to_zero")
 class UncompiledGame(SolvableGame):
     """Game that is given by its rules; its memory does not depend on the size of the game.
 

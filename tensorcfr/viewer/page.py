@@ -18,7 +18,6 @@ from .._util.argument_checks import Flag, Kind, Text, Where, Whole, checked
 from .._util.files import replacing
 from .._util.limits import MOST_NODES_OF_PAGE
 from .._util.plain import plain
-from .._util.renamed import renamed_parameters
 from ..analysis.hand_tables import LONGEST_LINE
 from ..errors import format_bytes
 from ..solvers.solution import Solution
@@ -115,7 +114,6 @@ class PageSize:
         return f"{self.nodes:,} of {self.of:,} nodes, about {format_bytes(self.bytes)}{time_}"
 
 
-@renamed_parameters(other="second")
 @checked()
 def save_html(
     solution: Annotated[Solution, SOLUTION],

@@ -19,7 +19,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 from .._util.argument_checks import Flag, Kind, Where, Whole, checked
 from .._util.compiles import compiles_seen
-from .._util.renamed import renamed_parameters
 from ..solvers.solution import Solution
 from .library import Library, default_folder
 from .page import SOLUTION, build_page
@@ -217,7 +216,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Omit the log of requests."""
 
 
-@renamed_parameters(other="second")
 @checked()
 def view(
     solution: Annotated[Solution | None, SOLUTION] = None,

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 from .._util.argument_checks import Whole, checked
 from .._util.extras import needs
-from .._util.renamed import renamed_parameters
 from ..solvers.solution import Solution
 from .page import SOLUTION, build_page
 from .routes import refusal, respond_to
@@ -20,7 +19,6 @@ HEIGHT = 900
 """Default height of the frame in pixels."""
 
 
-@renamed_parameters(other="second")
 @checked()
 def widget(
     solution: Annotated[Solution, SOLUTION],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-from ..._util.renamed import renamed_in_module
 from ..poker.deck import CARDS, HANDS, grid_label, grid_place, hand_label, read_cards
 from ..poker.ranges import read_range
 from ..poker.sizes import BetSize, read_sizes
@@ -29,5 +28,3 @@ for _name in _MODULES.split():
     # ``tensorcfr.games.holdem.ranges`` stays the name of a module that can be imported.
     _module = import_module(f"..poker.{_name}", __name__)
     globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _module
-
-__getattr__ = renamed_in_module(__name__, Size="BetSize")

@@ -6,7 +6,6 @@ import math
 import re
 from typing import NamedTuple
 
-from ..._util.renamed import renamed_attributes
 from .deck import pieces
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
@@ -24,7 +23,6 @@ LARGEST = 1e9
 """Largest number in a size, equal to the limit on chips, so that every amount is finite."""
 
 
-@renamed_attributes(bets="max_raises")
 class BetSize(NamedTuple):
     """Size of a bet or of a raise."""
 
