@@ -24,7 +24,7 @@ from typing import Any
 
 from tensorcfr import Solution, compile_game, load_game, save_game, solve
 from tensorcfr._util.hardware import machine, versions
-from tensorcfr.invariants import check
+from tensorcfr.compilers.invariants import check
 
 from .bandwidth import triad_bandwidth
 
@@ -69,7 +69,7 @@ def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 def _warm_up() -> None:
     """Compile the kernels of the checks, for large games too."""
-    from tensorcfr.invariants import merged_checks
+    from tensorcfr.compilers.invariants import merged_checks
 
     before, merged_checks.COMPILED_CHECK_FROM = merged_checks.COMPILED_CHECK_FROM, 0
     check(compile_game("leduc"))

@@ -212,7 +212,7 @@ def play(game: Any) -> None:
     import numpy as np
 
     from tensorcfr import Solver, evaluate, solve
-    from tensorcfr.invariants import check
+    from tensorcfr.compilers.invariants import check
     from tensorcfr.kernels.evaluation import add_payoffs
     from tensorcfr.model.chunked_game import ChunkedGame
     from tensorcfr.model.flat_game import FlatGame

@@ -27,15 +27,15 @@ import numpy as np
 from benchmarks._common import progress, table
 from benchmarks.holdem import build_anchor
 from tensorcfr import CompiledGame, compile_game, solve
-from tensorcfr.analysis.equity import equities
 from tensorcfr.analysis.policy_values import Values
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.card_public_nodes import CardNodes
+from tensorcfr.compilers.cards.equity import equities
 from tensorcfr.formats import ByLine, find_policy
-from tensorcfr.formats.functions import Situation
 from tensorcfr.games.holdem import CARDS, HANDS, hand_label, read_range
 from tensorcfr.games.poker.betting import STREETS
 from tensorcfr.games.poker.spot import PLAYERS
+from tensorcfr.model.function_policies import Situation
 
 from ._pages import DOCS, RESULTS, ROOT, arguments, origin, read_json, write_json, write_parts
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._util.argument_checks import Flag, Kind, OneOf, Whole, checked
 from .._util.extras import needs
-from ..analysis.equity import equities
 from ..compilers.cards.card_public_nodes import CardNodes
+from ..compilers.cards.equity import equities
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import Compiled
 from .hand_abstraction import boards_of, public_of

@@ -19,11 +19,11 @@ from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import cards_label, compared, without
 from ..compilers.compilation import AUTO, Compilation
 from ..compilers.pipeline import compile_cards
-from ..formats.functions import LazyPolicy
 from ..model.card_structure import HandClasses, RoundBoards, Symmetry
 from ..model.chunked_game import ChunkedGame
 from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
+from ..model.function_policies import LazyPolicy
 from ..model.game_arguments import Compiled
 from ..model.policy import Policy
 from ..model.public_nodes import NodeLayout, PublicNodes

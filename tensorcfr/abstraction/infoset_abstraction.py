@@ -12,8 +12,8 @@ import numpy as np
 from .._util.argument_checks import Flag, Kind, brief, checked
 from ..compilers.flat_compiler import compile_histories
 from ..compilers.history_reader import HistoryGame, Infosets
+from ..compilers.invariants import check
 from ..errors import ImperfectRecallError
-from ..invariants import check
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Compiled
 from ..model.layout import Layout

@@ -55,7 +55,7 @@ class Algorithm(VariantFields):
             "tied": "solvers.imperfect_recall_solver:ImperfectRecallSolver",
             "chunks": "solvers.solver:Solver",
             "cluster": "cluster.cluster_solver:ClusterSolver",
-            "teams": "equilibria.team_solver:TeamSolver",
+            "teams": "solvers.team_solver:TeamSolver",
         }
     )
 

@@ -47,7 +47,7 @@ class Correlated(Unscheduled):
 
     plays_jointly = True
     shares_traversals = True
-    solvers = MappingProxyType({"flat": "equilibria.correlated_solver:CorrelatedSolver"})
+    solvers = MappingProxyType({"flat": "solvers.correlated_solver:CorrelatedSolver"})
 
     name: str
     """Name in :func:`tensorcfr.solve` and on the command line."""
@@ -112,7 +112,7 @@ class ExcessiveGap(Unscheduled):
     There is no average: the plans are both the solution and the last iterate.
     """
 
-    solvers = MappingProxyType({"flat": "equilibria.gap_solver:GapSolver"})
+    solvers = MappingProxyType({"flat": "solvers.gap_solver:GapSolver"})
 
     name: str
     """Name in :func:`tensorcfr.solve` and on the command line."""

@@ -16,6 +16,7 @@ from .._util.argument_checks import Flag, Number, OneOf, Text, Where, brief, che
 from .._util.one_line import OneLine
 from ..compilers.cards.card_public_nodes import ANY_CARD, CardNodes
 from ..compilers.cards.card_sums import shares_of_runouts
+from ..compilers.cards.equity import equities, equities_of_three
 from ..errors import suggest
 from ..evaluation.metrics import Evaluation
 from ..games.holdem import grid_label, grid_place
@@ -25,7 +26,6 @@ from ..games.tournaments import Tournament
 from ..model.public_nodes import steps_of
 from ..rules import HandGroups
 from ..solvers.solution import Solution
-from .equity import equities, equities_of_three
 from .policy_values import Exactness, Values
 from .table_files import save_rows
 
@@ -106,9 +106,9 @@ def equities_at(
 ) -> tuple[np.ndarray, ...]:
     """Compute the equities among the hands that are left at a public node, for each player.
 
-    See :func:`~tensorcfr.analysis.equity.equities` and, for three players,
-    :func:`~tensorcfr.analysis.equity.equities_of_three`. Before the first deal of a game that pays
-    all-ins on average, the equities are those averages.
+    See :func:`~tensorcfr.compilers.cards.equity.equities` and, for three players,
+    :func:`~tensorcfr.compilers.cards.equity.equities_of_three`. Before the first deal of a game
+    that pays all-ins on average, the equities are those averages.
 
     Args:
         nodes: The public nodes.

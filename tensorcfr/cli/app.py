@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import __version__
+from .._util.version import __version__
 from ..analysis.walkthroughs import walkthrough as walk
 from ..compilers import compile_game
 from . import (

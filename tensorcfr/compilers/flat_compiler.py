@@ -11,7 +11,6 @@ import numpy as np
 
 from .._util import limits
 from ..errors import GameError
-from ..invariants import check
 from ..model.arrays import not_none
 from ..model.expansion import count_histories, expand
 from ..model.flat_game import FlatGame
@@ -21,6 +20,7 @@ from . import colour_refinement, form_of_histories, form_of_public_tree, recogni
 from .compilation import Compilation
 from .derived_rules import joins_labels
 from .history_reader import HistoryGame, Infosets
+from .invariants import check
 from .moved_payoffs import simplify
 from .public_states import Read
 from .symmetry import merge

@@ -22,9 +22,7 @@ from .._util.argument_checks import (
 )
 from .._util.memory_budget import budget, no_garbage_collection
 from ..errors import MemoryLimitError
-from ..formats.game_sources import name_of, resolve_rules, resolve_spot
-from ..games.incentives import with_other_options
-from ..games.poker.spot import Spot
+from ..formats.game_sources import name_of, resolve_changed, resolve_rules
 from ..model.chunked_game import ChunkedGame
 from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
@@ -204,13 +202,10 @@ def _with_options(
         memory_limit: Memory limit in bytes; None for the free memory.
         changes: The other options.
     """
-    changed: Any = with_other_options(rules, changes)
-    symmetry, cut, limit, has_text = options
-    is_named = has_text and isinstance(changed, Spot)
-    named = resolve_spot(changed) if is_named else resolve_rules(changed)
-    with budget(f"compiling {named.name}", memory_limit) as memory, no_garbage_collection():
-        compilation = Compilation(named.name, memory, symmetry, cut, named.source, limit)
-        return compile_rules(changed, compilation)
+    symmetry, cut, limit, by_text = options
+    name, changed, source = resolve_changed(rules, changes, by_text=by_text)
+    with budget(f"compiling {name}", memory_limit) as memory, no_garbage_collection():
+        return compile_rules(changed, Compilation(name, memory, symmetry, cut, source, limit))
 
 
 def compile_cards(rules: CardGame, compilation: Compilation) -> ChunkedGame:

@@ -10,9 +10,9 @@ import numpy as np
 from ..algorithms import Deep
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..evaluation.metrics import Evaluation, evaluate
-from ..formats.functions import LazyPolicy
 from ..kernels.random import Script
 from ..model.compiled_game import CompiledGame
+from ..model.function_policies import LazyPolicy
 from ..model.game_arguments import require_flat
 from ..model.policy import Policy
 from ..model.public_nodes import NodeLayout, PublicNodes

@@ -1,8 +1,8 @@
 """Import and export of games and policies: files, and the objects of other libraries."""
 
+from ..model.function_policies import Batch, Batched, ByLine, Situation
 from ..model.sequence_table import SequenceTable
 from .efg import read_efg, save_efg
-from .functions import Batch, Batched, ByLine, Situation
 from .gambit import from_gambit, policy_to_gambit, to_gambit
 from .game_sources import resolve_rules
 from .nfg import read_nfg, save_nfg

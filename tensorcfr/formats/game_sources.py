@@ -16,6 +16,7 @@ from .._util.argument_checks import brief
 from .._util.extras import library_of
 from ..errors import GameError
 from ..games import GAMES, named_game, text_of
+from ..games.incentives import with_other_options
 from ..games.poker.spot import Spot
 from ..rules import Rules
 from .efg import read_efg
@@ -160,7 +161,7 @@ def _find_text(source: str | Path) -> ResolvedRules:
         )
     rules = read(source)
     if isinstance(rules, Spot):
-        return resolve_spot(rules)
+        return _resolve_spot(rules)
     text = str(source)
     return ResolvedRules(_short(text, rules), rules, text)
 
@@ -172,7 +173,23 @@ def _resolved(loaded: Rules | str, library: str) -> ResolvedRules:
     return ResolvedRules(loaded.name or library, loaded, _text_of(loaded))
 
 
-def resolve_spot(rules: Spot) -> ResolvedRules:
+def resolve_changed(rules: Rules, changes: Mapping[str, Any], *, by_text: bool) -> ResolvedRules:
+    """Return a game of cards with other options of its rules.
+
+    Args:
+        rules: The rules.
+        changes: The other options.
+        by_text: Whether a spot has a text from which it is made again.
+
+    Raises:
+        ValueError: The game does not have the options, or an option is wrong; names it.
+    """
+    changed = with_other_options(rules, changes)
+    is_named = by_text and isinstance(changed, Spot)
+    return _resolve_spot(changed) if is_named else resolve_rules(changed)
+
+
+def _resolve_spot(rules: Spot) -> ResolvedRules:
     """Return a spot as a built-in game with parameters, whose text works without a file."""
     text = text_of(rules.game, rules.options)
     return ResolvedRules(_short(text, rules), rules, text)

@@ -17,6 +17,7 @@ from .._util.frames import columns_of
 from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
 from ..model.compiled_game import CompiledGame
+from ..model.function_policies import Batched, ByLine, policy_of_function
 from ..model.infoset_rows import InfosetRows
 from ..model.layout import Layout
 from ..model.policy import SUM_TOLERANCE, Filling, Policy, suggest_label
@@ -28,7 +29,6 @@ from ..model.sequence_table import (
     find_format,
     policy_of,
 )
-from .functions import Batched, ByLine, policy_of_function
 from .gambit import from_gambit
 from .openspiel_policies import from_openspiel
 

@@ -1,7 +1,7 @@
 """The flat arrays of a compiled game: its histories, its sequence form, its public tree.
 
 ``docs/data-model.md`` shows them in an example, ``docs/reference/invariants.md`` lists their
-invariants, and :mod:`tensorcfr.invariants` checks these.
+invariants, and :mod:`tensorcfr.compilers.invariants` checks these.
 
 Numbering, for all views:
 

@@ -11,7 +11,7 @@ from .product_share import ProductShare
 
 
 class FormReader(Protocol):
-    """Sequence form under check; see :class:`tensorcfr.invariants.reader.Reader`."""
+    """Sequence form under check; see :class:`tensorcfr.compilers.invariants.reader.Reader`."""
 
     @property
     def form(self) -> Any:
@@ -37,4 +37,5 @@ class PayoffKind(NamedTuple):
     scratch: Callable[[Any], int]
     """Piece of kernels that returns the number of scratch numbers that a part needs."""
     invariants: tuple[tuple[str, str, Callable[[Any, FormReader], None]], ...]
-    """Number, name and check of each invariant; see :data:`tensorcfr.invariants.INVARIANTS`."""
+    """Number, name and check of each invariant; see
+    :data:`tensorcfr.compilers.invariants.INVARIANTS`."""

@@ -16,7 +16,6 @@ import numpy as np
 from .._util.jit import entry_point
 from .._util.memory_budget import no_garbage_collection, taken
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
-from ..invariants.strategy_checks import wrong_state
 from ..kernels.pass_arrays import plain_numbers
 from ..kernels.sampling_public import AllHandsTree
 from ..kernels.traversal import (
@@ -47,6 +46,7 @@ from ..uncompiled.lazy_histories import Entered, Histories
 from ..uncompiled.table_policy import TablePolicy
 from ..uncompiled.uncompiled_game import UncompiledGame
 from .solver_state import strategies_from_weights
+from .state_file import wrong_state
 from .traversal import TableLayout
 
 NO_ARRAY = np.empty(0, bool)

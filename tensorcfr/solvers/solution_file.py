@@ -14,7 +14,6 @@ from ..algorithms import ALGORITHMS, Record, from_dict
 from ..algorithms.registry import Unregistered
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.player_models import locks_of_model
-from ..invariants.strategy_checks import wrong_strategy
 from ..model.compiled_game import CompiledGame
 from ..model.layout import Layout
 from ..model.locks import DATA_BIASED, RESTRICTED, Locks
@@ -48,6 +47,7 @@ from ..storage.recipes import KEY as CUT
 from .base import solver_class
 from .problem import Problem
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
+from .state_file import wrong_strategy
 
 MAX_NODES = 1 << 80
 """Largest number of histories in a file: more than all machines together could visit."""

@@ -11,7 +11,6 @@ from .._util.aligned import aligned
 from .._util.one_line import arrays_in_line
 from .._util.violations import first_true
 from ..algorithms import Algorithm
-from ..invariants.strategy_checks import SUM_TOLERANCE, wrong_reach, wrong_strategy
 from ..kernels import evaluation
 from ..kernels.local_rule import LocalRule
 from ..kernels.pass_arrays import Numbers, plain_numbers
@@ -21,7 +20,15 @@ from ..model.layout import Layout
 from ..model.solvable_game import SolvableGame
 from .problem import Problem
 from .solver_arguments import PACKED
-from .state_file import BLOCK, StateFile, blocks, check_arrays
+from .state_file import (
+    BLOCK,
+    SUM_TOLERANCE,
+    StateFile,
+    blocks,
+    check_arrays,
+    wrong_reach,
+    wrong_strategy,
+)
 
 
 class State(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.argument_checks import Limit, Where, checked
-from ..invariants import check
+from ..compilers.invariants import check
 from ..model.arrays import Copies, HistoryTree, PublicTree, SequenceForm, stored_name
 from ..model.chunked_form import FORM_FIELDS
 from ..model.chunked_game import ChunkedGame

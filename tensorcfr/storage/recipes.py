@@ -17,7 +17,6 @@ from ..compilers.pipeline import compile_rules
 from ..compilers.sizes.counted import count_betting, size_of_cards, size_of_public_states
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
 from ..formats.game_sources import ResolvedRules, find_built_in, is_built_in
-from ..games import make_game
 from ..model.chunked_game import ChunkedGame
 from ..model.compiled_game import CompiledGame
 from ..rules import CardGame, PublicTreeGame
@@ -145,7 +144,7 @@ def _compile_built_in(recipe: dict[str, Any], memory: MemoryBudget) -> CompiledG
             f"{name} is in chunks and not a built-in game: compile it as before, and pass it "
             "as game="
         )
-    rules = make_game(source)
+    rules = find_built_in(source).rules
     if not isinstance(rules, (CardGame, PublicTreeGame)):
         raise ValueError(f"{source} has no private hands: it cannot have been cut")
     if recipe["cut"] is False:

@@ -19,7 +19,6 @@ from ..algorithms import Decomposition
 from ..compilers.cut.cut_compiler import cut_compiled
 from ..evaluation.metrics import Evaluation
 from ..evaluation.profile import evaluate_weights, evaluation_bytes
-from ..invariants.strategy_checks import wrong_state
 from ..kernels import evaluation
 from ..kernels import iteration as kernels
 from ..kernels.parts import Part
@@ -32,7 +31,7 @@ from ..model.solvable_game import SolvableGame
 from ..solvers.loop import RunnableSolver
 from ..solvers.problem import Problem
 from ..solvers.solver_arguments import Iterations, Named
-from ..solvers.state_file import Expected, copy_arrays
+from ..solvers.state_file import Expected, copy_arrays, wrong_state
 from .copied_strategies import same_strategies
 from .one_chunk import SubgameSolver, bytes_of_one
 from .roots import PLAYERS, find_roots, subgame_roots

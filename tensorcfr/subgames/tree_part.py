@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compilers import compile_game
+from ..compilers.dealt_rules import DealtHands
 from ..compilers.derived_rules import Derived
 from ..model.arrays import TERMINAL
 from ..model.compiled_game import CompiledGame
 from ..model.public_nodes import START, PublicNodes
 from ..rules import Chance, Decision, Game, Terminal
-from ..uncompiled.dealt import DealtHands
 from .compiled_part import CompiledPart, Gadget, NamedNode, Subgames
 from .copied_strategies import ENTRY, shared_nodes
 from .depth import DepthLimit, LimitedPart

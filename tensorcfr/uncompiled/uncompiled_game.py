@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .._util.argument_checks import brief
+from ..compilers.dealt_rules import as_histories
 from ..compilers.history_reader import check_rules
 from ..errors import UnknownGameError
 from ..formats.game_sources import ResolvedRules, resolve_rules
 from ..model.layout import Layout
 from ..model.solvable_game import SolvableGame
 from ..rules import Game
-from .dealt import as_histories
 
 
 class UnknownRules(Game):

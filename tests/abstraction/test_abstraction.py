@@ -29,8 +29,8 @@ from tensorcfr import (
 from tensorcfr.abstraction import AbstractGame, abstract, infoset_abstraction, lift
 from tensorcfr.algorithms import CFR, EXTERNAL_SAMPLING, records
 from tensorcfr.analysis import simulate, values
+from tensorcfr.compilers.invariants import check
 from tensorcfr.errors import ImperfectRecallError
-from tensorcfr.invariants import check
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 
 TOLERANCE = 1e-12

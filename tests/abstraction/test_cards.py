@@ -26,9 +26,9 @@ from tensorcfr import (
 )
 from tensorcfr.abstraction import BucketedCards, abstract, abstract_cards, lift
 from tensorcfr.compilers.cards.card_public_nodes import CardNodes
+from tensorcfr.compilers.dealt_rules import DealtCards
 from tensorcfr.games.limit_poker import LimitPoker
 from tensorcfr.games.nolimit_poker import NoLimitPoker
-from tensorcfr.uncompiled.dealt import DealtCards
 
 GAMES: dict[str, Any] = {
     "one card, a board of two": lambda: LimitPoker(

@@ -39,9 +39,9 @@ from tensorcfr import (
 from tensorcfr.algorithms import ALGORITHMS, find_algorithm
 from tensorcfr.analysis import iteration_events, model_locks
 from tensorcfr.compilers import symmetric_choices
+from tensorcfr.compilers.invariants import check
 from tensorcfr.errors import InvariantError
 from tensorcfr.evaluation.linear_program import equilibrium
-from tensorcfr.invariants import check
 from tensorcfr.model.arrays import Copies, SequenceForm
 from tensorcfr.model.flat_game import Merged
 from tensorcfr.payoff import triples

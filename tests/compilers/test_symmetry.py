@@ -42,7 +42,7 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.algorithms import PACED_CFR_PLUS
-from tensorcfr.invariants import check
+from tensorcfr.compilers.invariants import check
 from tensorcfr.solvers.warm_start import warm_state
 
 SCALE_FREE = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+")

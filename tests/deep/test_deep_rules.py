@@ -14,6 +14,7 @@ from support.tiers import tiered
 from tensorcfr import Decision, Game, MemoryLimitError, Solution, Terminal, compile_game, solve
 from tensorcfr.algorithms import DEEP_CFR, DREAM, SD_CFR, Deep
 from tensorcfr.analysis import local_best_response, sampled_values
+from tensorcfr.compilers.dealt_rules import as_histories
 from tensorcfr.deep import DeepSolver, make_features
 from tensorcfr.deep import deep_solver as deep_solver
 from tensorcfr.deep.buffers import BUFFERS
@@ -25,7 +26,6 @@ from tensorcfr.games import make_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.model.infoset import Infoset
 from tensorcfr.solvers.traversal import history_traversal
-from tensorcfr.uncompiled.dealt import as_histories
 from tensorcfr.uncompiled.infoset_table import InfosetTable
 from tensorcfr.uncompiled.lazy_histories import Histories, Node
 from tensorcfr.uncompiled.uncompiled_game import UncompiledGame

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from tensorcfr import compile_game, solve
-from tensorcfr.analysis.equity import equities
 from tensorcfr.analysis.policy_values import Values
 from tensorcfr.compilers.cards.card_public_nodes import CardNodes
+from tensorcfr.compilers.cards.equity import equities
 from tensorcfr.formats import ByLine, find_policy
-from tensorcfr.formats.functions import Situation
+from tensorcfr.model.function_policies import Situation
 
 # From postflop-solver, commit 9d1509f: three rivers drawn at random, one with rake.
 RIVERS = json.loads((Path(__file__).parents[1] / "data/anchor_rivers.json").read_text("utf-8"))[

@@ -18,10 +18,11 @@ from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
 from tensorcfr import CompiledGame, Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.analysis import SolvedSpot, aivat, simulate, solve_boards, values
-from tensorcfr.analysis.equity import equities
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.card_sums import odds_on
+from tensorcfr.compilers.cards.equity import equities
 from tensorcfr.compilers.cards.flat_cards import HandByHand
+from tensorcfr.compilers.dealt_rules import as_histories
 from tensorcfr.evaluation import expected_values
 from tensorcfr.formats import parse_spot, save_spot, spot_text
 from tensorcfr.games import make_spot
@@ -31,7 +32,6 @@ from tensorcfr.games.poker.deck import CARDS, HANDS, read_cards
 from tensorcfr.model.arrays import not_none
 from tensorcfr.subgames import resolve
 from tensorcfr.subgames.card_part import CardSubgames
-from tensorcfr.uncompiled.dealt import as_histories
 
 BOARD = read_cards("Td9d6h", "")
 SOME = "AcKc,AcKd,QhJh,2c2d,AcQs"

@@ -23,6 +23,7 @@ from tensorcfr import GameError, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr._util.jit import kernel
 from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.compilers.cards.flat_cards import HandByHand
+from tensorcfr.compilers.dealt_rules import DealtCards
 from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.games import make_game
 from tensorcfr.games.nolimit_poker import NoLimitPoker
@@ -32,7 +33,6 @@ from tensorcfr.games.poker.strength import CATEGORY_SHIFT, strengths
 from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.rules import CardGame, Decision, Fold, Runout, Showdown
-from tensorcfr.uncompiled.dealt import DealtCards
 
 SMALL: dict[str, dict[str, Any]] = {
     "push or fold": {

@@ -16,7 +16,7 @@ from support.reference import ReferenceCFR
 from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
-from tensorcfr.analysis.equity import equities
+from tensorcfr.compilers.cards.equity import equities
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.games import make_game
 from tensorcfr.games.omaha import Omaha, read_range

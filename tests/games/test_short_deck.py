@@ -16,8 +16,8 @@ from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import Solver, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
-from tensorcfr.analysis.equity import equities
 from tensorcfr.compilers import game_size
+from tensorcfr.compilers.cards.equity import equities
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.errors import GameError
 from tensorcfr.games import SPOTS, make_spot

@@ -11,9 +11,9 @@ import pytest
 
 from support.card_games import RandomSuits
 from tensorcfr import compile_game
+from tensorcfr.compilers.invariants import INVARIANTS, check_form
+from tensorcfr.compilers.invariants.chunk_checks import OF_WHOLE_GAMES
 from tensorcfr.errors import InvariantError
-from tensorcfr.invariants import INVARIANTS, check_form
-from tensorcfr.invariants.chunk_checks import OF_WHOLE_GAMES
 from tensorcfr.kernels.chunk_passes import shape_form
 from tensorcfr.model.arrays import SequenceForm
 from tensorcfr.payoff import PayoffCards

@@ -13,8 +13,8 @@ from support.card_games import RandomSuits
 from tensorcfr import compile_game
 from tensorcfr.compilers.cards import card_compiler as card_game
 from tensorcfr.compilers.cut import cut_compiler as cut_chunks
+from tensorcfr.compilers.invariants import INVARIANTS, check_chunks
 from tensorcfr.errors import InvariantError
-from tensorcfr.invariants import INVARIANTS, check_chunks
 from tensorcfr.model.chunked_form import (
     ChunkedForm,
     Entered,

@@ -29,8 +29,8 @@ from support.spoiling import (
     whole,
 )
 from tensorcfr.compilers import compile_game, payoff_blocks
+from tensorcfr.compilers.invariants import INVARIANTS, check, merged_checks
 from tensorcfr.errors import GameError, InvariantError
-from tensorcfr.invariants import INVARIANTS, check, merged_checks
 from tensorcfr.model import flat_views
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.model.flat_game import FlatGame

@@ -18,8 +18,8 @@ from support.slow_triggers import SlowTriggers
 from support.tiers import tiered
 from tensorcfr import MemoryLimitError, Solution, compile_game, exploitability, solve
 from tensorcfr.algorithms import EFCCE, EFCE, Correlated
-from tensorcfr.equilibria import correlated_solver
 from tensorcfr.evaluation import correlation_gap
+from tensorcfr.solvers import correlated_solver
 
 TWINS: dict[str, Any] = {
     "kuhn": lambda: perturbed("kuhn"),

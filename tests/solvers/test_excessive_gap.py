@@ -15,9 +15,9 @@ from support.reference import build_tree
 from support.slow_gap import SlowGap
 from support.tiers import tiered
 from tensorcfr import MemoryLimitError, Solution, compile_game, exploitability, solve
-from tensorcfr.equilibria import GapSolver
 from tensorcfr.games import make_game
 from tensorcfr.kernels import excessive_gap as kernels
+from tensorcfr.solvers.gap_solver import GapSolver
 
 TWINS: dict[str, Callable[[], Any]] = {
     "kuhn": lambda: make_game("kuhn"),

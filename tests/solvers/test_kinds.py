@@ -16,7 +16,6 @@ from tensorcfr.uncompiled.uncompiled_game import UncompiledGame
 
 OUTER = (
     "cluster",
-    "equilibria",
     "deep",
     "subgames",
     "viewer",

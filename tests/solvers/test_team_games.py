@@ -13,13 +13,13 @@ from support.reference import Tree, build_tree
 from support.slow_team_cfr import SlowTeamCFR
 from support.tiers import tiered
 from tensorcfr import MemoryLimitError, Solution, TeamGame, compile_game, solve, team_game
-from tensorcfr.equilibria import TeamSolver
 from tensorcfr.evaluation import evaluate, team_equilibrium
 from tensorcfr.games.kuhn import KuhnPoker
 from tensorcfr.games.leduc import LeducPoker
 from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.kernels import links
 from tensorcfr.rules import Chance, Decision, Game, Terminal
+from tensorcfr.solvers.team_solver import TeamSolver
 
 TWINS: dict[str, tuple[Any, Any]] = {
     "kuhn 0+1 v 2": (PerturbedHands(KuhnPoker(players=3)), ((0, 1), (2,))),

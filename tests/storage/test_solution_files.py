@@ -15,12 +15,12 @@ import pytest
 from support.tiers import tiered
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.algorithms import CFR_PLUS, DCFR, EXTERNAL_SAMPLING, HEDGE, OUTCOME_SAMPLING
-from tensorcfr.equilibria import CorrelatedSolver
+from tensorcfr.compilers.invariants import check
 from tensorcfr.errors import InvariantError
-from tensorcfr.invariants import check
-from tensorcfr.invariants.strategy_checks import wrong_strategy
 from tensorcfr.model.chunked_form import as_trunk
 from tensorcfr.solvers import solution_file
+from tensorcfr.solvers.correlated_solver import CorrelatedSolver
+from tensorcfr.solvers.state_file import wrong_strategy
 from tensorcfr.storage.archive import DIGEST, HEADER, digest_of
 from tensorcfr.storage.fields import (
     by_key,

@@ -29,13 +29,13 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.algorithms import OUTCOME_SAMPLING
+from tensorcfr.compilers.dealt_rules import as_histories
 from tensorcfr.errors import ImperfectRecallError, UnknownGameError
 from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.infoset import Infoset
 from tensorcfr.solvers import Status, history_sources
 from tensorcfr.uncompiled import TablePolicy, UncompiledGame
-from tensorcfr.uncompiled.dealt import as_histories
 
 # ------------------------------------------------------------------------------------- the door
 

@@ -40,10 +40,10 @@ from tensorcfr.algorithms import (
     ROBUST_SAMPLING,
     Sampling,
 )
+from tensorcfr.compilers.dealt_rules import as_histories
 from tensorcfr.games import make_game
 from tensorcfr.kernels.alias import make_alias_tables
 from tensorcfr.solvers.traversal import history_traversal
-from tensorcfr.uncompiled.dealt import as_histories
 from tensorcfr.uncompiled.lazy_histories import alias_table
 
 RECORDS: dict[str, Sampling] = {

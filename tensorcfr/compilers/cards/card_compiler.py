@@ -15,7 +15,6 @@ import numpy as np
 
 from ..._util.growing import GrowingArray
 from ...errors import GameError
-from ...invariants import check_chunks, check_form
 from ...model.arrays import named_arrays
 from ...model.card_structure import DEAL, DECISION, FOLD, BettingTree, RoundBoards, Symmetry
 from ...model.chunked_form import (
@@ -34,6 +33,7 @@ from ...model.flat_game import FlatGame
 from ...payoff import KIND_OF_CLASS, PayoffEntries
 from ...rules import CardGame
 from ..compilation import Compilation
+from ..invariants import check_chunks, check_form
 from ..sizes.counted import (
     count_betting,
     count_cards,

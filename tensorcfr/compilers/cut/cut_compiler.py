@@ -16,7 +16,6 @@ import numpy as np
 from ..._util.hardware import second_level_cache
 from ..._util.limits import CUT_FROM
 from ...errors import GameError
-from ...invariants import check_chunks
 from ...model.arrays import CHANCE, NO_PARENT, PublicTree, SequenceForm
 from ...model.chunked_form import ChunkedForm, EntryBuilder, chunked, pack
 from ...model.chunked_game import ChunkedGame
@@ -29,6 +28,7 @@ from ..colour_refinement import distinguishes_all_hands
 from ..compilation import AUTO, Compilation, CutLike
 from ..derived_rules import joins_labels
 from ..form_of_public_tree import Built, Forest, possible_hands
+from ..invariants import check_chunks
 from ..payoff_blocks import action_sequences
 from ..public_states import (
     Cut,

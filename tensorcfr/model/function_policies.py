@@ -13,9 +13,9 @@ import numpy as np
 
 from .._util.argument_checks import brief
 from .._util.one_line import OneLine
-from ..model.chunked_form import bounds_of_parts, buckets_by_part
-from ..model.compiled_game import CompiledGame
-from ..model.infoset import (
+from .chunked_form import bounds_of_parts, buckets_by_part
+from .compiled_game import CompiledGame
+from .infoset import (
     EXACT_TOLERANCE,
     SINGLE_TOLERANCE,
     Infoset,
@@ -25,10 +25,10 @@ from ..model.infoset import (
     normalised,
     plain_array,
 )
-from ..model.infoset_rows import InfosetRows
-from ..model.policy import Filling, Policy, PolicyByParts
-from ..model.public_nodes import NodeLayout, PublicNodes
-from ..model.sequence_table import all_rows
+from .infoset_rows import InfosetRows
+from .policy import Filling, Policy, PolicyByParts
+from .public_nodes import NodeLayout, PublicNodes
+from .sequence_table import all_rows
 
 
 class Batch(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.violations import check_ranges, fail, first_true, outside
+from ..._util.violations import check_ranges, fail, first_true, outside
 from .reader import Reader
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compilers.cards.card_sums import Dealing, cards_label, read_deal, shares_of_runouts
-from ..compilers.derived_rules import Derived
 from ..errors import GameError
 from ..rules import (
     CardGame,
@@ -25,6 +23,8 @@ from ..rules import (
     Runout,
     Terminal,
 )
+from .cards.card_sums import Dealing, cards_label, read_deal, shares_of_runouts
+from .derived_rules import Derived
 
 BOARDS_KEPT = 4096
 """Boards whose weights of hands are kept."""

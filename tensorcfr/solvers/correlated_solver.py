@@ -18,10 +18,10 @@ from ..kernels import evaluation, triggers
 from ..kernels.triggers import Triggers
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
-from ..solvers.loop import RunnableSolver
-from ..solvers.problem import Problem
-from ..solvers.solver_arguments import Iterations, Named
-from ..solvers.state_file import Expected
+from .loop import RunnableSolver
+from .problem import Problem
+from .solver_arguments import Iterations, Named
+from .state_file import Expected
 
 
 class CorrelatedState(NamedTuple):

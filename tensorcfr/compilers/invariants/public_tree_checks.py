@@ -6,14 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from .._util.limits import (
+from ..._util.limits import (
     CHANCE_TOLERANCE,
     PAYOFF_TOLERANCE,
     PRIOR_TOLERANCE,
     WEIGHT_TOLERANCE,
 )
-from .._util.violations import fail, first_true
-from ..model.arrays import CHANCE, TERMINAL
+from ..._util.violations import fail, first_true
+from ...model.arrays import CHANCE, TERMINAL
 from . import tree_checks as histories
 from .merged_checks import multiply
 from .reader import Reader

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.limits import CHANCE_TOLERANCE
-from .._util.violations import fail, first_true
-from ..model.arrays import CHANCE, NO_OUTCOME, NO_PARENT, TERMINAL, HistoryTree, PublicTree
+from ..._util.limits import CHANCE_TOLERANCE
+from ..._util.violations import fail, first_true
+from ...model.arrays import CHANCE, NO_OUTCOME, NO_PARENT, TERMINAL, HistoryTree, PublicTree
 from .reader import Reader
 
 Tree = HistoryTree | PublicTree

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from .._util.declared import check_declared, declared
-from .._util.violations import fail, first_true, named_after, outside
-from ..model.arrays import SequenceForm
-from ..model.chunked_form import (
+from ..._util.declared import check_declared, declared
+from ..._util.violations import fail, first_true, named_after, outside
+from ...model.arrays import SequenceForm
+from ...model.chunked_form import (
     ALIGNED,
     POOLS,
     ROW,
@@ -18,7 +18,7 @@ from ..model.chunked_form import (
     pass_order_of,
     whole_rows,
 )
-from ..payoff import ARRAYS
+from ...payoff import ARRAYS
 from .array_checks import declared_form, named
 from .reader import ChunkReader
 

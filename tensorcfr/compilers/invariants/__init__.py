@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._util.violations import fail, named_after
-from ..model.arrays import SequenceForm
-from ..model.chunked_form import ChunkedForm
-from ..model.flat_game import FlatGame
-from ..payoff import KIND_OF_CLASS, KINDS
+from ..._util.violations import fail, named_after
+from ...model.arrays import SequenceForm
+from ...model.chunked_form import ChunkedForm
+from ...model.flat_game import FlatGame
+from ...payoff import KIND_OF_CLASS, KINDS
 from . import (
     array_checks,
     chunk_checks,

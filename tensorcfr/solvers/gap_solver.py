@@ -16,10 +16,10 @@ from ..kernels.excessive_gap import GapState
 from ..model.arrays import SequenceForm
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
-from ..solvers.loop import RunnableSolver
-from ..solvers.problem import Problem
-from ..solvers.solver_arguments import Iterations, Named
-from ..solvers.state_file import Expected
+from .loop import RunnableSolver
+from .problem import Problem
+from .solver_arguments import Iterations, Named
+from .state_file import Expected
 
 ARRAYS = 12
 """Number of arrays over the sequences: three of the state, eight of the kernel, and the weights."""

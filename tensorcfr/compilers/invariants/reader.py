@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.shapes import shape_form
-from ..model.arrays import (
+from ...kernels.shapes import shape_form
+from ...model.arrays import (
     CHANCE,
     HistoryTree,
     PublicTree,
@@ -17,7 +17,7 @@ from ..model.arrays import (
     levels_below_root,
     not_none,
 )
-from ..model.chunked_form import ChunkedForm, ChunkShapes, whole_rows
+from ...model.chunked_form import ChunkedForm, ChunkShapes, whole_rows
 
 TOGETHER = 1 << 12
 """Number of rows of entries that are checked at a time; all at once would take more memory than the

@@ -7,7 +7,7 @@ import numpy as np
 from ..kernels import links
 from ..model.team_game import TeamGame
 from ..payoff import magnitudes, product
-from ..solvers.root_infoset_solver import RootInfosetPasses, RootInfosetSolver
+from .root_infoset_solver import RootInfosetPasses, RootInfosetSolver
 
 
 class TeamPasses(RootInfosetPasses):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.limits import PAYOFF_TOLERANCE
-from .._util.violations import fail, first_true
-from ..payoff import product
+from ..._util.limits import PAYOFF_TOLERANCE
+from ..._util.violations import fail, first_true
+from ...payoff import product
 from .reader import Reader
 
 

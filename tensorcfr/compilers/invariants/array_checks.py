@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._util.declared import Declared, check_declared, declared
-from .._util.violations import fail, named_after
-from ..model.arrays import Copies, HistoryTree, PublicTree, SequenceForm, named_arrays
-from ..model.layout import Layout
-from ..payoff import ARRAYS
+from ..._util.declared import Declared, check_declared, declared
+from ..._util.violations import fail, named_after
+from ...model.arrays import Copies, HistoryTree, PublicTree, SequenceForm, named_arrays
+from ...model.layout import Layout
+from ...payoff import ARRAYS
 from .reader import Reader
 
 

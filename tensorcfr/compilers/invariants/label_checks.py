@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from .._util.violations import fail, first_true
+from ..._util.violations import fail, first_true
 from .reader import Reader
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from support.card_games import RandomCards, ThreeRandom
 from support.triples import equities_by_triples
-from tensorcfr.analysis import equity as module
-from tensorcfr.analysis.equity import equities, equities_of_three
+from tensorcfr.compilers.cards import equity as module
+from tensorcfr.compilers.cards.equity import equities, equities_of_three
 from tensorcfr.games.holdem import CARDS
 from tensorcfr.games.poker.strength import CATEGORIES, CATEGORY_SHIFT, strengths
 from tensorcfr.rules import CardGame

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_ROUNDING, PAYOFF_TOLERANCE
-from .._util.violations import fail, first_true, outside
-from ..kernels.evaluation import add_payoffs
-from ..model.arrays import SequenceForm, frozen_arrays
-from ..payoff import magnitudes, product, triples
+from ..._util.limits import COMPILED_CHECK_FROM, PAYOFF_ROUNDING, PAYOFF_TOLERANCE
+from ..._util.violations import fail, first_true, outside
+from ...kernels.evaluation import add_payoffs
+from ...model.arrays import SequenceForm, frozen_arrays
+from ...payoff import magnitudes, product, triples
 from .reader import Reader
 
 ROUNDINGS = 16 * PAYOFF_ROUNDING

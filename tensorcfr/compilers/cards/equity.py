@@ -7,11 +7,11 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from ..compilers.cards.card_sums import odds_on
-from ..compilers.cards.subsets import BoardHands, all_sets, compare, signs_of, sums_of
-from ..compilers.cards.three_hand_payoffs import HandsOnBoards
-from ..payoff.three_hands import BOTH, CONSTANT, FIRST, PLAYERS
-from ..rules import CardGame
+from ...payoff.three_hands import BOTH, CONSTANT, FIRST, PLAYERS
+from ...rules import CardGame
+from .card_sums import odds_on
+from .subsets import BoardHands, all_sets, compare, signs_of, sums_of
+from .three_hand_payoffs import HandsOnBoards
 
 TOGETHER = 128
 """Number of boards whose hands are sorted together."""
