@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks._common import table
 from tensorcfr import compile_game
 from tensorcfr.algorithms import DEEP_CFR, EXTERNAL_SAMPLING, Record
-from tensorcfr.solvers.initial_states import make_solver
+from tensorcfr.solvers.driver import make_solver
 from tensorcfr.solvers.request import SolveRequest
 
 from ._pages import (

@@ -39,7 +39,7 @@ from tensorcfr.plots.style import (
     new_figure,
     save_picture,
 )
-from tensorcfr.solvers.initial_states import make_solver
+from tensorcfr.solvers.driver import make_solver
 from tensorcfr.solvers.request import SolveRequest
 
 from ._pages import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -26,10 +25,3 @@ def needs(module: str, extra: str, package: str | None = None) -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(package or whole, extra) from error
-
-
-def library_of(value: object, known: Iterable[str]) -> str | None:
-    """Return the package among ``known`` that defines an object's class or one of its bases, or
-    None."""
-    modules = {base.__module__.partition(".")[0] for base in type(value).__mro__}
-    return next((library for library in known if library in modules), None)

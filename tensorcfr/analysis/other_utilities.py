@@ -23,11 +23,11 @@ from ..evaluation.profile import profile_of
 from ..formats.game_sources import is_built_in
 from ..formats.policies import find_policy
 from ..games.incentives import INCENTIVES, OPTION, Incentive
+from ..model.chunked_game import have_same_numbers
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import Compiled
 from ..model.locks import Locks
 from ..model.policy import Policy
-from ..model.same_numbers import have_same_numbers
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from .comparison import seated

@@ -34,7 +34,7 @@ from ..model.arrays import FREE
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import LOCKS, Uncut
 from ..model.locks import Locks, LocksLike, locks_for
-from ..solvers.initial_states import make_solver
+from ..solvers.driver import make_solver
 from ..solvers.request import SolveRequest
 from ..solvers.solver_arguments import Named
 

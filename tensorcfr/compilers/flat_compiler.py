@@ -22,7 +22,7 @@ from .derived_rules import joins_labels
 from .history_reader import HistoryGame, Infosets
 from .invariants import check
 from .moved_payoffs import simplify
-from .public_states import Read
+from .public_graph import Read
 from .symmetry import merge
 
 BYTES_EXPANDED = 240

@@ -28,12 +28,13 @@ from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
 from ..rules import CardGame, PublicTreeGame, Rules
-from . import flat_compiler, history_reader, public_tree_reader
+from . import flat_compiler, history_reader, public_graph
 from .cards import card_compiler
-from .cards.flat_cards import HandByHand, check_memory
+from .cards.flat_cards import HandByHand
 from .compilation import AUTO, Compilation, CompileProgress, CutLike
 from .cut import cut_compiler
 from .shared_payoffs import share_payoffs
+from .sizes.counted import check_memory
 from .sizes.sizing import Watch
 
 HOOK = Kind((Callable,), "a function")
@@ -181,7 +182,7 @@ def compile_rules(rules: Rules, compilation: Compilation) -> CompiledGame:
             raise watch.explain(error) from None
         return flat_compiler.compile_histories(histories, name, symmetry=compilation.symmetry)
     cut_compiler.check_cut(rules, compilation)
-    read = public_tree_reader.read(rules, compilation)
+    read = public_graph.read(rules, compilation)
     if not cut_compiler.is_cut(rules, read, compilation):
         return flat_compiler.lay_out(rules, read, compilation)
     again = partial(lay_out_flat, rules, name, memory.limit, symmetry=compilation.symmetry)
@@ -237,5 +238,5 @@ def lay_out_flat(
         rules = HandByHand(rules)
     with budget(f"laying out {name}", limit) as memory:
         compilation = Compilation(name, memory, symmetry)
-        read = public_tree_reader.read(rules, compilation)
+        read = public_graph.read(rules, compilation)
         return flat_compiler.lay_out(rules, read, compilation)

@@ -27,7 +27,7 @@ from .colour_refinement import (
     outcome_signatures,
     root_colours,
 )
-from .public_states import contracted, graph_of_tree, only_one_action, unfold
+from .public_graph import contracted, graph_of_tree, only_one_action, unfold
 
 SumOverClasses = Callable[[np.ndarray], np.ndarray]
 """Function that sums a table over hands, float64 (hands, hands), into a table over merged hands."""
@@ -341,7 +341,7 @@ def merged_sequences(
 def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
     """Return a smaller game with the same solutions, or None if there is none.
 
-    Decisions with one action are removed first (:func:`.public_states.contracted`).  Then hands and
+    Decisions with one action are removed first (:func:`.public_graph.contracted`).  Then hands and
     public outcomes with indistinguishable payoffs are merged (:func:`_merge_by_colours`).
 
     Args:

@@ -5,7 +5,7 @@ All sources are listed in the tables of this module; a new source is one more li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._util.argument_checks import brief
-from .._util.extras import library_of
 from ..errors import GameError
 from ..games import GAMES, named_game, text_of
 from ..games.incentives import with_other_options
@@ -128,6 +127,13 @@ def find_built_in(text: str, **parameters: Any) -> ResolvedRules:
     # A function among the parameters has no text from which it could be made again.
     source = None if any(map(callable, parameters.values())) else name
     return ResolvedRules(_short(name, rules), rules, source)
+
+
+def library_of(value: object, known: Iterable[str]) -> str | None:
+    """Return the package among ``known`` that defines an object's class or one of its bases, or
+    None."""
+    modules = {base.__module__.partition(".")[0] for base in type(value).__mro__}
+    return next((library for library in known if library in modules), None)
 
 
 def is_built_in(text: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._util.argument_checks import LONGEST_PATH, brief
-from .._util.extras import library_of, needs
+from .._util.extras import needs
 from .._util.frames import columns_of
 from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
@@ -30,6 +30,7 @@ from ..model.sequence_table import (
     policy_of,
 )
 from .gambit import from_gambit
+from .game_sources import library_of
 from .openspiel_policies import from_openspiel
 
 Row = tuple[int, Any, Any, Any]

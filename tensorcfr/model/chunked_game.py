@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .flat_game import FlatGame
 from .infoset_rows import InfosetRows, Located
 from .layout import Layout
 from .public_nodes import PublicNodes
+
+NUMBERED = ("player_sequences", "bucket_sequence", "bucket_actions", "infoset_parent")
+"""Arrays of a game without chunks that number its infosets and actions."""
 
 
 class Counts(NamedTuple):
@@ -191,3 +194,55 @@ class ChunkedGame(CompiledGame):
                 f"  {self.nbytes:,} bytes, {chunks.n_numbers:,} numbers in each array of a solver",
             ]
         )
+
+
+def have_same_numbers(game: CompiledGame, other_game: CompiledGame) -> bool:
+    """Return whether two games have the same infosets and actions at the same numbers.
+
+    Their payoffs may differ. False does not mean that the infosets differ, if the games have public
+    nodes of another kind than games of cards.
+    """
+    if game is other_game:
+        return True
+    if isinstance(game, ChunkedGame) and isinstance(other_game, ChunkedGame):
+        return _have_same_structure(game, other_game)
+    form, other_form = game.chunks, other_game.chunks
+    if form.n_chunks or other_form.n_chunks or game.n_players != other_game.n_players:
+        return False
+    trunk, other_trunk = form.trunk, other_form.trunk
+    if not all(np.array_equal(getattr(trunk, n), getattr(other_trunk, n)) for n in NUMBERED):
+        return False
+    return all(
+        # Older files have labels of Leduc that end in a blank.
+        [label.rstrip(" ") for label in infosets.labels]
+        == [label.rstrip(" ") for label in other_infosets.labels]
+        and infosets.actions == other_infosets.actions
+        for player in range(game.n_players)
+        for infosets, other_infosets in zip(game.rows(player), other_game.rows(player), strict=True)
+    )
+
+
+def _have_same_structure(game: ChunkedGame, other_game: ChunkedGame) -> bool:
+    """Return whether hands, steps and the numbers of infosets are equal."""
+    nodes, other_nodes = game.nodes, other_game.nodes
+    if nodes.hands != other_nodes.hands or nodes.wording() != other_nodes.wording():
+        return False
+    numbering, other_numbering = nodes.numbering(), other_nodes.numbering()
+    if numbering is None or other_numbering is None:
+        # Arrays of real numbers have payoffs and weights of hands.
+        numbering, other_numbering = (
+            [(name, array) for name, array in chunked.arrays().items() if array.dtype.kind != "f"]
+            for chunked in (game, other_game)
+        )
+    return _are_equal(numbering, other_numbering)
+
+
+def _are_equal(first: Any, second: Any) -> bool:
+    """Return whether two arrays, or nested sequences of arrays, are equal."""
+    if isinstance(first, (tuple, list)):
+        return (
+            isinstance(second, (tuple, list))
+            and len(first) == len(second)
+            and all(map(_are_equal, first, second))
+        )
+    return bool(np.array_equal(first, second))

@@ -1,7 +1,11 @@
-"""The function ``solve``, which runs an algorithm on a game until a stop rule applies."""
+"""The function ``solve``, which runs an algorithm on a game until a stop rule applies.
+
+A solve begins with a finished solution, or with a solver in the state from which it iterates.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -12,15 +16,18 @@ from typing import Annotated, Any
 from .._util.argument_checks import EXACT, Flag, Kind, Limit, Number, Where, Whole, checked
 from .._util.cluster import CLUSTER
 from .._util.jit import compiled_ahead
+from ..errors import CutError
 from ..evaluation.profile import profile_of
 from ..kernels.random import Seed
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import CALLABLE, LOCKS
+from ..model.layout import Layout
 from ..model.locks import LocksLike
-from .initial_states import exact_solution, make_solver
+from .base import IterativeSolver, named, solver_class, solver_for
+from .choose import resolve_precision, resolve_threads
 from .loop import Progress, SolveLoop
 from .request import SolveRequest
-from .solution import Solution
+from .solution import Solution, Status
 from .solver_arguments import (
     CHECKPOINTS,
     PLAYABLE,
@@ -33,7 +40,7 @@ from .solver_arguments import (
     Target,
     to_game_unit,
 )
-from .warm_start import WarmStart
+from .warm_start import WarmStart, warm_state
 
 CHECKPOINT_SECONDS = 600.0
 """Default time between two checkpoint files, in seconds."""
@@ -220,3 +227,64 @@ def _call_kernels(request: SolveRequest, shows_values: bool) -> None:
             solver.evaluate()
             if shows_values:
                 profile_of(solver.average_policy())
+
+
+def exact_solution(request: SolveRequest) -> Solution:
+    """Solve without iterations, in fractions if the request asks for a proof."""
+    started = time.perf_counter()
+    compute = named(request.record.equilibria["fractions" if request.wants_proof else "floats"])
+    equilibrium = compute(request.game, memory_limit=request.memory_limit)
+    return Solution(
+        game=request.game,
+        algorithm=request.record,
+        status=Status.EXACT,
+        policy=equilibrium.policy,
+        evaluation=equilibrium.evaluation,
+        iterations=0,
+        seconds=time.perf_counter() - started,
+        exact=equilibrium if request.wants_proof else None,
+    )
+
+
+def make_solver(request: SolveRequest) -> IterativeSolver:
+    """Create the solver of a checked request, in its initial state.
+
+    Raises:
+        ValueError: The algorithm does not iterate, or the solver refuses an argument.
+        MemoryLimitError: The arrays would not fit.
+    """
+    game, record = request.game, request.record
+    kind = solver_class(record, game)
+    if kind is None:
+        if "flat" in record.solvers and game.layout == Layout.CHUNKS:
+            problem = f"{game.name} is in chunks, and {record.name} needs a flat game"
+            raise CutError(problem, cut=False)
+        raise ValueError(f"{record.name} does not iterate")
+    options: dict[str, Any] = {"memory_limit": request.memory_limit}
+    if request.cluster is not None:
+        kind, options["cluster"] = solver_for(record, "cluster"), request.cluster
+    if request.state_dir is not None:
+        options["state_dir"] = request.state_dir
+    if record.is_sampled:
+        options["seed"] = request.seed
+    if record.passes_whole_game:
+        options["threads"] = resolve_threads(
+            request.threads, game, on_cluster=request.cluster is not None
+        )
+        options["precision"] = resolve_precision(request.precision, game, record)
+        options["locks"] = request.locks
+    # Without a state, a solver begins with its own.
+    if request.start is not None:
+        options |= {"state": request.start.state, "iteration": request.start.iterations}
+        if "locks" in options:
+            options["locks"] = request.start.locks or None
+    elif request.warm_start is not None:
+        options["state"] = warm_state(
+            game,
+            record,
+            request.warm_start,
+            iterations=request.warm_iterations,
+            locks=request.locks,
+            precision=options["precision"],
+        )
+    return kind(game, record, **options)

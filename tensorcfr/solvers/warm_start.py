@@ -14,11 +14,11 @@ from ..formats.policies import find_policy
 from ..kernels import evaluation
 from ..kernels.pass_arrays import plain_numbers
 from ..model.chunked_form import ChunkedForm, ChunkLocks, buckets_by_part
+from ..model.chunked_game import have_same_numbers
 from ..model.compiled_game import CompiledGame
 from ..model.flat_game import equal_merging
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
-from ..model.same_numbers import have_same_numbers
 from .base import solver_class
 from .problem import Problem
 from .solution import Solution

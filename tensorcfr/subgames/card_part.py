@@ -13,10 +13,11 @@ import numpy as np
 from .._util.memory_budget import budget
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import odds_on, opponent_weight, read_deal, unfold, without
-from ..compilers.cards.flat_cards import HandByHand, check_memory
+from ..compilers.cards.flat_cards import HandByHand
 from ..compilers.compilation import Compilation
 from ..compilers.derived_rules import Derived, forwards
 from ..compilers.pipeline import compile_cards, lay_out_flat
+from ..compilers.sizes.counted import check_memory
 from ..errors import suggest
 from ..model.arrays import CHANCE, TERMINAL, SequenceForm, frozen_arrays
 from ..model.card_structure import DEAL, BettingTree

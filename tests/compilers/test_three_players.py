@@ -42,7 +42,7 @@ from tensorcfr.games.poker.deck import HANDS
 from tensorcfr.games.poker.ranges import read_range
 from tensorcfr.games.tournaments import tournament
 from tensorcfr.model.arrays import TERMINAL
-from tensorcfr.model.same_numbers import have_same_numbers
+from tensorcfr.model.chunked_game import have_same_numbers
 from tensorcfr.solvers.request import SolveRequest
 from tensorcfr.solvers.solution import Status
 

@@ -23,7 +23,7 @@ from tensorcfr.formats import find_policy, parse_spot, spot_text
 from tensorcfr.games import make_game
 from tensorcfr.games.incentives import Incentive, with_incentives
 from tensorcfr.games.matrix import MatrixGame
-from tensorcfr.model.same_numbers import have_same_numbers
+from tensorcfr.model.chunked_game import have_same_numbers
 from tensorcfr.rules import Decision, Terminal
 
 

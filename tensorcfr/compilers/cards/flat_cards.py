@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from itertools import chain, combinations
-from math import comb, prod
+from math import comb
 from typing import Any
 
 import numpy as np
 
-from ..._util.memory_budget import budget, require
 from ...model.card_structure import code_of, orders_of
 from ...rules import (
     CardGame,
@@ -22,11 +21,9 @@ from ...rules import (
     SidePots,
 )
 from ..derived_rules import Derived
-from ..sizes.counted import count_betting
 from .card_sums import (
     Dealing,
     cards_label,
-    deal_boards,
     held_cards,
     outer,
     pair_odds,
@@ -34,7 +31,6 @@ from .card_sums import (
     read_deal,
     shares_of_runouts,
     side_pot_payoffs,
-    unfold,
     without,
 )
 
@@ -175,22 +171,3 @@ class HandByHand(Derived, PublicTreeGame):
             by_order = np.array(rows)[self._order_on(cards)]
             payoffs += live * np.moveaxis(by_order, -1, 0)
         return payoffs / comb(len(free) - held_cards(rules), count)
-
-
-def check_memory(rules: CardGame, name: str, limit: int | None) -> None:
-    """Check that the arrays of hands x hands of a card game fit the memory.
-
-    Args:
-        rules: The rules.
-        name: The name of the game.
-        limit: Memory limit in bytes; None for the free memory.
-
-    Raises:
-        MemoryLimitError: The memory does not suffice; the message gives both amounts.
-    """
-    with budget(f"laying out {name} hand by hand", limit):
-        count_betting(rules, name, is_compiled=True)
-        betting = unfold(rules, name)
-    boards = sum(len(of_round.cards) for of_round in deal_boards(rules, betting))
-    needed = 8 * 4 * boards * prod(map(len, rules.hands))
-    require(needed, f"laying out {name} hand by hand", limit)

@@ -30,7 +30,7 @@ from ..derived_rules import joins_labels
 from ..form_of_public_tree import Built, Forest, possible_hands
 from ..invariants import check_chunks
 from ..payoff_blocks import action_sequences
-from ..public_states import (
+from ..public_graph import (
     Cut,
     Graph,
     Read,
@@ -175,7 +175,7 @@ class _Plan(NamedTuple):
     public: PublicGame
     """Labels of the whole game; its tree is the tree of ``graph``."""
     ways: np.ndarray
-    """int64 (states,): from :func:`~tensorcfr.compilers.public_states.state_multiplicity`."""
+    """int64 (states,): from :func:`~tensorcfr.compilers.public_graph.state_multiplicity`."""
     solved: Graph
     """Public states, or nodes, of the game to cut."""
     hand: tuple[np.ndarray, ...]

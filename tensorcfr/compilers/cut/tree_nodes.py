@@ -18,7 +18,7 @@ from ...model.labels import PublicGame, follow
 from ...model.public_nodes import TRUNK, Edge, FoundInfoset, NodeLayout, TabledNodes
 from ..flat_compiler import holder, not_text, used_twice
 from ..form_of_public_tree import possible_hands
-from ..public_states import Graph, nodes_below
+from ..public_graph import Graph, nodes_below
 
 NodePath = tuple[list[int], list[int]]
 """Path from the root to a node: the states on it, and the number of the child at each edge."""

@@ -13,31 +13,34 @@ import numpy as np
 
 from ..._util.hardware import second_level_cache
 from ..._util.limits import CUT_FROM
-from ..._util.memory_budget import reserve
+from ..._util.memory_budget import budget, require, reserve
 from ...errors import GameError, MemoryLimitError
 from ...model.arrays import TERMINAL
 from ...model.chunked_game import Counts
 from ...payoff.card_payoffs import LANES, WIDE_FROM
 from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout, SidePots
-from .. import public_tree_reader
 from ..cards.card_sums import (
     HandSets,
     KnownBettings,
     Weighted,
+    deal_boards,
     opponent_weight,
     runouts,
     sums_by_card,
+    unfold,
     ways,
     without,
 )
 from ..cards.card_symmetry import count_orbits, moved_hands, permutations_of
 from ..compilation import AUTO, Compilation, CutLike
 from ..public_checks import checked_prior
-from ..public_states import (
+from ..public_graph import (
     acting_hands,
     counts_of,
+    graph_of,
     hands_of,
     leads_back,
+    read_states,
     state_multiplicity,
 )
 from .size import ChunkCounts, GameSize
@@ -91,8 +94,8 @@ def size_of_public_states(rules: PublicTreeGame, compilation: Compilation) -> Ga
         MemoryLimitError: The states need more than the budget.
     """
     name, prior = compilation.name, checked_prior(rules)
-    states = public_tree_reader.read_states(rules, compilation)
-    graph, _, _ = public_tree_reader.graph_of(rules, states, prior)
+    states = read_states(rules, compilation)
+    graph, _, _ = graph_of(rules, states, prior)
     if leads_back(graph):
         raise GameError(f"{name}: a public state can be reached from itself; does the game end?")
     # Count in Python integers, because the number of histories may overflow 64 bits.
@@ -213,6 +216,25 @@ def size_of_cards(
         is_cut=True,
         is_whole=is_whole,
     )
+
+
+def check_memory(rules: CardGame, name: str, limit: int | None) -> None:
+    """Check that the arrays of hands x hands of a card game fit the memory.
+
+    Args:
+        rules: The rules.
+        name: The name of the game.
+        limit: Memory limit in bytes; None for the free memory.
+
+    Raises:
+        MemoryLimitError: The memory does not suffice; the message gives both amounts.
+    """
+    with budget(f"laying out {name} hand by hand", limit):
+        count_betting(rules, name, is_compiled=True)
+        betting = unfold(rules, name)
+    boards = sum(len(of_round.cards) for of_round in deal_boards(rules, betting))
+    needed = 8 * 4 * boards * prod(map(len, rules.hands))
+    require(needed, f"laying out {name} hand by hand", limit)
 
 
 def deal_to_cut_at(
