@@ -52,10 +52,10 @@ class Algorithm(VariantFields):
     solvers = MappingProxyType(
         {
             "flat": "solvers.solver:Solver",
-            "tied": "solvers.imperfect_recall_solver:ImperfectRecallSolver",
+            "tied": "solvers.root_infoset_solver:ImperfectRecallSolver",
             "chunks": "solvers.solver:Solver",
             "cluster": "cluster.cluster_solver:ClusterSolver",
-            "teams": "solvers.team_solver:TeamSolver",
+            "teams": "solvers.root_infoset_solver:TeamSolver",
         }
     )
 

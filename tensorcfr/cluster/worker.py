@@ -17,9 +17,8 @@ from ..evaluation.profile import results_for
 from ..model.arrays import frozen_arrays
 from ..model.branch_shares import BranchShare, share_of
 from ..model.chunked_form import ROW, ChunkedForm, ChunkLocks
-from ..solvers.passes import Passes, bytes_of_passes, new_counters
+from ..solvers.passes import Passes, bytes_of_passes, new_counters, run_together
 from ..solvers.solver_state import State, first_state, floats_of
-from ..solvers.threads import run_together
 from ..solvers.value_bounds import bucket_bounds
 from ..storage.game_files import unpack_game
 from ..storage.recipes import KEY

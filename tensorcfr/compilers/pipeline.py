@@ -33,7 +33,7 @@ from .cards import card_compiler
 from .cards.flat_cards import HandByHand
 from .compilation import AUTO, Compilation, CompileProgress, CutLike
 from .cut import cut_compiler
-from .shared_payoffs import share_payoffs
+from .derived_rules import share_payoffs
 from .sizes.counted import check_memory
 from .sizes.sizing import Watch
 

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from .arrays import (
     NO_PARENT,
     HistoryTree,
     SequenceForm,
+    infoset_layout,
     named_arrays,
     not_none,
     stored_name,
@@ -32,7 +33,12 @@ from .flat_nodes import FlatNodes
 from .flat_views import FlatViews
 from .labels import InfosetIndex, PublicGame
 from .layout import Layout
-from .strategy_classes import IMPERFECT_RECALL, StrategyClasses, strategy_class_form
+
+IMPERFECT_RECALL = (
+    "A player forgets here (imperfect recall): CFR has no guarantee, averages may be worse than "
+    "the iterates, and an equilibrium in behaviour strategies need not exist.  Best "
+    "responses and the exploitability reported are of players who remember."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +63,54 @@ def equal_merging(first: Merged | None, second: Merged | None) -> bool:
     return np.array_equal(first.sequence, second.sequence) and np.array_equal(
         first.form.first_copies, second.form.first_copies
     )
+
+
+class StrategyClasses(NamedTuple):
+    """Infosets that share a strategy although their player reaches them in different ways, each
+    once."""
+
+    form: SequenceForm
+    """Sequence form of one level: each infoset directly follows the empty sequence.  The payoff
+    operator is the game's and has no meaning here."""
+    sequence: np.ndarray
+    """int64 (sequences of the game,): sequence of :attr:`form` that has the probability of each."""
+
+    def added(self, array: np.ndarray, player: slice) -> np.ndarray:
+        """Add the numbers of sequences that share a probability.
+
+        Args:
+            array: float64 (sequences of the game,).
+            player: The sequences of the game to add.
+
+        Returns:
+            float64 (sequences of :attr:`form`,).
+        """
+        return np.bincount(
+            self.sequence[player], weights=array[player], minlength=self.form.n_sequences
+        )
+
+
+def strategy_class_form(form: SequenceForm, strategy_class: np.ndarray) -> StrategyClasses:
+    """Return a form in which infosets that share a strategy occur once.
+
+    Args:
+        form: The game.
+        strategy_class: uint32 (infosets,): for each infoset the first of the infosets that share
+            its strategy.
+    """
+    first = np.flatnonzero(strategy_class == np.arange(form.n_infosets))
+    player, actions = form.infoset_player[first], form.infoset_actions[first]
+    # At level 0 every infoset follows the empty sequence.
+    order, layout = infoset_layout(player, np.zeros_like(player), actions, form.n_players)
+    number = np.empty(form.n_infosets, dtype=np.int64)
+    number[first[order]] = np.arange(len(order))
+    parent = layout["player_sequences"][player[order]].astype(np.uint32)
+    tied = SequenceForm(**layout, infoset_parent=parent, operator=form.operator)
+    sequence = form.map_sequences(tied, number[strategy_class])
+    # The arrays of games are read-only, and kernels are compiled for that type of array.
+    for array in (*dict(named_arrays(tied)).values(), sequence):
+        array.flags.writeable = False
+    return StrategyClasses(tied, sequence)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

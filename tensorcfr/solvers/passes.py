@@ -1,6 +1,13 @@
-"""Iterations as passes of kernels in this process, and the arrays of these passes."""
+"""Iterations as passes of kernels in this process, its threads, and the arrays of these passes.
+
+Kernels release Python's global lock, so that Python threads suffice.  They wait for each other
+within the kernel, by shared counters.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
 
 import numpy as np
 
@@ -9,7 +16,7 @@ from ..algorithms import Algorithm
 from ..evaluation.profile import results_for
 from ..kernels import chunk_passes as chunk_kernels
 from ..kernels import evaluation, iteration
-from ..kernels.barrier import BARRIER_COUNTERS
+from ..kernels.barrier import BARRIER_COUNTERS, RELEASED
 from ..kernels.parts import Part
 from ..kernels.pass_arrays import ChunkScratch, Numbers, PassSchedule, StoredArrays, TrunkScratch
 from ..kernels.shapes import shape_form
@@ -17,7 +24,6 @@ from ..model.arrays import frozen_array, frozen_arrays
 from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..payoff.multiply import scratch_size
 from .solver_state import State, floats_of, state_bytes
-from .threads import run_together
 
 GROUPS_PER_THREAD = 16
 """Groups per thread into which the branches are divided.  With many groups, a delayed thread leaves
@@ -225,6 +231,43 @@ class Passes:
 def new_counters(passes: int) -> np.ndarray:
     """Allocate counters by which threads wait for each other."""
     return aligned((passes, BARRIER_COUNTERS), np.dtype(np.int64))
+
+
+def run_together(work: Callable[[int], object], threads: int, counters: np.ndarray) -> None:
+    """Call ``work(thread)`` in all threads at the same time, and wait for all of them.
+
+    Args:
+        work: Function that calls a kernel in which the threads wait for each other.
+        threads: Number of threads; the calling thread is the first.
+        counters: Counters of the kernel.  If a thread fails, they are set so that no thread waits
+            for it; the arrays of the kernel are then unusable.
+
+    Raises:
+        BaseException: The first error of any thread.
+    """
+    errors: list[BaseException] = []
+
+    def guarded(thread: int) -> None:
+        try:
+            work(thread)
+        except BaseException as error:
+            errors.append(error)
+            counters[:] = RELEASED
+
+    helpers = [Thread(target=guarded, args=(thread,)) for thread in range(1, threads)]
+    started = []
+    try:
+        for helper in helpers:
+            helper.start()
+            started.append(helper)
+    except RuntimeError as error:  # The system has no more threads.
+        errors.append(error)
+        counters[:] = RELEASED
+    guarded(0)
+    for helper in started:
+        helper.join()
+    if errors:
+        raise errors[0]
 
 
 def pass_schedule(

@@ -1,4 +1,4 @@
-"""Solvers with value passes of a subclass, whose local rule works on a form without levels.
+"""Solvers of teams and of imperfect recall: passes of their own, and a local rule without levels.
 
 Games with the layout ``FLAT`` are solved by :class:`tensorcfr.solvers.solver.Solver`.  In the form
 here, every infoset directly follows the empty sequence.  The kernels of the local rule
@@ -15,16 +15,21 @@ import numpy as np
 
 from ..algorithms import Algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
-from ..kernels import iteration
+from ..kernels import evaluation, iteration, links
+from ..kernels.evaluation import add_regrets
 from ..kernels.pass_arrays import Numbers
+from ..model.arrays import not_none
 from ..model.chunked_form import ChunkedForm
+from ..model.flat_game import FlatGame
 from ..model.locks import LocksLike
+from ..model.team_game import TeamGame
+from ..payoff import magnitudes, product
 from .base import GAMES
 from .passes import Passes
 from .problem import Problem
 from .solver import Solver, expand_to_policy
-from .solver_state import State, strategies_from_weights
-from .value_bounds import put_bucket_bounds, zero_bounds
+from .solver_state import State, strategies_from_weights, unpack
+from .value_bounds import put_bucket_bounds, sequence_bounds, zero_bounds
 
 
 class RootInfosetPasses(Passes):
@@ -145,3 +150,102 @@ class RootInfosetSolver(Solver):
     def _evaluate(self, weight: Numbers, floor: float) -> Evaluation:
         strategies = strategies_from_weights(self.form, weight, floor, None)
         return evaluate_probabilities(self.game, expand_to_policy(self.game, self.form, strategies))
+
+
+class TeamPasses(RootInfosetPasses):
+    """Passes over belief DAGs."""
+
+    def play(self) -> None:  # noqa: D102
+        form = self.game.form.bare
+        links.linked_forward(form, self.game.links, self.strategy, self.reach)
+
+    def values(self, player: int, reach: np.ndarray) -> np.ndarray:  # noqa: D102
+        game, value = self.game, np.zeros(len(reach))
+        value[game.form.of_player(player)] = product(game.form, player, reach)
+        form = game.form.bare
+        links.linked_backward(form, game.links, player, self.strategy, value, False)
+        return value
+
+    def reached(self, player: int) -> np.ndarray:  # noqa: D102
+        reach, of_player = np.zeros(len(self.reach)), self.game.form.of_player(player)
+        reach[of_player] = self.reach[of_player]
+        return reach
+
+    @staticmethod
+    def bounds(game: TeamGame) -> np.ndarray:  # noqa: D102
+        sizes = magnitudes(game.form)
+        bound, everywhere = np.zeros(sizes.n_sequences), np.ones(sizes.n_sequences)
+        for player in range(sizes.n_players):
+            bound[sizes.of_player(player)] = product(sizes, player, everywhere)
+            form, plan = sizes.bare, np.zeros(sizes.n_sequences)
+            links.linked_backward(form, game.links, player, plan, bound, True)
+        return bound
+
+
+class TeamSolver(RootInfosetSolver):
+    """CFR over belief DAGs; arguments as for :class:`tensorcfr.Solver`.
+
+    A belief has one regret and one strategy, even if several paths lead to it.  Its value is added
+    to all prescriptions before it, and its reach is the sum of their reaches.
+
+    Source: B. H. Zhang, G. Farina, T. Sandholm, "Team belief DAG: generalizing the sequence form to
+    team games for fast computation of correlated team max-min equilibria via regret minimization",
+    ICML 2023.
+    """
+
+    layouts = ("teams",)
+    keeps = "regrets of beliefs, not of single infosets"
+    lacks = "a single way to each infoset"
+    passes = TeamPasses
+
+
+class ImperfectRecallPasses(RootInfosetPasses):
+    """Passes infoset by infoset, with values added up over infosets that share a strategy."""
+
+    def play(self) -> None:  # noqa: D102
+        self._played = self.strategy[not_none(self.game.strategy_classes).sequence]
+        evaluation.realization_plan(self.game.form, self._played, self.reach)
+
+    def values(self, player: int, reach: np.ndarray) -> np.ndarray:  # noqa: D102
+        value, gradient, regret = np.zeros((3, len(reach)))
+        add_regrets(self.game.form, player, self._played, reach, value, gradient, regret, None)
+        return self._added(player, value)
+
+    def reached(self, player: int) -> np.ndarray:  # noqa: D102
+        return self._added(player, self.reach)
+
+    def _added(self, player: int, array: np.ndarray) -> np.ndarray:
+        return not_none(self.game.strategy_classes).added(array, self.game.form.of_player(player))
+
+    @staticmethod
+    def bounds(game: FlatGame) -> np.ndarray:  # noqa: D102
+        bound = sequence_bounds(game.form)
+        tied = not_none(game.strategy_classes)
+        players = range(game.n_players)
+        added = [tied.added(bound, game.form.of_player(player)) for player in players]
+        return np.sum(added, axis=0)
+
+
+class ImperfectRecallSolver(RootInfosetSolver):
+    """CFR for infosets that share strategies; arguments as for :class:`tensorcfr.Solver`.
+
+    Values pass up the game infoset by infoset.  The values of infosets that share a strategy are
+    added up, and the local rule works on the sums.  Their averages are added up, too, each with the
+    own reach of its infoset.  Best responses have perfect recall.
+
+    Source: M. Lanctot, R. Gibson, N. Burch, M. Zinkevich, M. Bowling, "No-regret learning in
+    extensive-form games with imperfect recall", ICML 2012.
+    """
+
+    layouts = ("tied",)
+    lacks = "perfect recall"
+    passes = ImperfectRecallPasses
+
+    @classmethod
+    def sums_of(cls, problem: Problem, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for each infoset, the sums of all infosets that share its strategy."""
+        sums = unpack(problem.form, state.regrets), unpack(problem.form, state.averages)
+        regret, strategy = (
+            expand_to_policy(problem.game, problem.form, numbers) for numbers in sums
+        )
+        return regret, strategy

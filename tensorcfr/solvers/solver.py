@@ -16,16 +16,16 @@ from ..algorithms import Algorithm
 from ..errors import CutError
 from ..evaluation.metrics import Evaluation
 from ..evaluation.player_models import restricted_results
+from ..kernels import evaluation
 from ..kernels.local_rule import rule_errors
 from ..kernels.pass_arrays import Numbers
-from ..model.arrays import SequenceForm
-from ..model.chunked_form import ChunkedForm
+from ..model.arrays import SequenceForm, frozen_arrays
+from ..model.chunked_form import ChunkedForm, ChunkLocks, bounds_of_parts
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import LOCKS, Played
 from ..model.layout import Layout
 from ..model.locks import DATA_BIASED, Locks, LocksLike, as_floats, locks_for
-from ..model.policy import Policy
-from .average_policy import AveragePolicy
+from ..model.policy import MatchingInputs, Policy, PolicyByParts
 from .choose import resolve_algorithm, resolve_precision
 from .loop import RunnableSolver
 from .passes import Passes, bytes_of_passes
@@ -34,6 +34,8 @@ from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, chu
 from .solver_state import (
     SolverStateFile,
     State,
+    compute_strategies,
+    copy_numbers,
     first_state,
     floats_of,
     restore_reaches,
@@ -46,6 +48,54 @@ from .value_bounds import bucket_bounds
 
 BYTES_OF_POLICY = 11
 """Bytes per sequence: a probability, and three flags while it is checked."""
+
+
+class AveragePolicy(PolicyByParts):
+    """Average strategy whose chunks are computed on demand.
+
+    A solver calls :meth:`detach` before it changes the array that this policy reads.
+
+    Args:
+        game: The game.
+        cumulative: Weights from which the strategies are made.
+        floor: Share of the strategies that is uniform.
+        locks: Locked infosets.
+    """
+
+    def __init__(
+        self, game: CompiledGame, cumulative: Numbers, floor: float, locks: ChunkLocks | None
+    ) -> None:
+        self.game = game
+        self._floor = floor
+        self._cumulative = frozen_arrays(cumulative)
+        self._locks = locks
+        self._is_detached = False
+        self.forget()
+
+    def parts(self, first: int, last: int) -> np.ndarray:
+        """Compute the strategies of the parts from ``first`` to ``last - 1``, in a new array."""
+        form = self.game.chunks
+        begin, end = bounds_of_parts(form)[[first, last]].tolist()
+        strategy = np.zeros(end - begin)
+        if not form.n_chunks:
+            compute_strategies(form, self._cumulative, self._floor, strategy, self._locks)
+            return strategy
+        arguments = form, first, last, self._cumulative, self._floor, strategy, self._locks
+        evaluation.strategies_of_parts(*arguments)
+        return strategy
+
+    def matching_inputs(self) -> MatchingInputs:
+        """Return the weights from which regret matching makes the strategies, and the locks."""
+        if self._floor > 0.0:
+            return super().matching_inputs()
+        weights = self._cumulative
+        return (weights.chunks, weights.scale, weights.trunk), self._locks
+
+    def detach(self) -> None:
+        """Copy the solver's array once, so that the solver may change its own."""
+        if not self._is_detached:
+            self._cumulative = frozen_arrays(copy_numbers(self._cumulative))
+            self._is_detached = True
 
 
 class Solver(SolverStateFile, RunnableSolver):

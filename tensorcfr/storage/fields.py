@@ -49,16 +49,13 @@ def read_fields(
     return {key: known[key](value, f"{where}.{key}") for key, value in values.items()}
 
 
-def read_text(
-    taken: Any, key: str, required: Fields, optional: Fields | None = None
-) -> dict[str, Any]:
+def read_text(taken: Any, key: str, required: Fields) -> dict[str, Any]:
     """Read a JSON object from an array of bytes, and check it as :func:`read_fields` does.
 
     Args:
         taken: The arrays, a :class:`tensorcfr.storage.archive.Taken`.
         key: Key of the array.
         required: Checks of the keys that the object must have.
-        optional: Checks of the keys that it may have in addition.
 
     Raises:
         ValueError: The array is not JSON, or the object does not match the table.
@@ -68,7 +65,7 @@ def read_text(
         value = json.loads(blob.tobytes().decode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"array {key!r} is damaged: {error}") from error
-    return read_fields(value, required, optional, where=key)
+    return read_fields(value, required, where=key)
 
 
 def record(required: Fields, optional: Fields | None = None) -> Check:

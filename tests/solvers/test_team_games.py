@@ -19,7 +19,7 @@ from tensorcfr.games.leduc import LeducPoker
 from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.kernels import links
 from tensorcfr.rules import Chance, Decision, Game, Terminal
-from tensorcfr.solvers.team_solver import TeamSolver
+from tensorcfr.solvers.root_infoset_solver import TeamSolver
 
 TWINS: dict[str, tuple[Any, Any]] = {
     "kuhn 0+1 v 2": (PerturbedHands(KuhnPoker(players=3)), ((0, 1), (2,))),

@@ -15,8 +15,7 @@ from ...kernels.traversal import CARD_NODE, NO_BLOCK, NO_RANK, CardTree
 from ...model.arrays import CHANCE, TERMINAL
 from ...model.card_structure import DEAL, DECISION, FOLD, RUNOUT, SHOWDOWN, code_of, orders_of
 from ...model.compiled_game import CompiledGame
-from .table_layout import TableLayout
-from .traversal_nodes import node_records, tree_depth
+from .table_layout import TableLayout, node_records, tree_depth
 
 WORD = 64
 """Cards per word of :attr:`~tensorcfr.kernels.traversal.CardTree.cards`."""

@@ -13,8 +13,7 @@ from ...kernels.alias import make_alias_tables
 from ...kernels.traversal import HISTORY_NODE, NO_BLOCK, TraversalTree
 from ...model.arrays import CHANCE, NO_PARENT, HistoryTree, frozen_array, levels
 from ...model.flat_game import FlatGame
-from .table_layout import TableLayout
-from .traversal_nodes import node_records, tree_depth
+from .table_layout import TableLayout, node_records, tree_depth
 
 
 def history_traversal(

@@ -11,8 +11,7 @@ from ...kernels.sampling_public import NO_HAND, AllHandsTree
 from ...kernels.traversal import NO_BLOCK, PUBLIC_NODE, TraversalTree
 from ...model.arrays import CHANCE, TERMINAL, PublicTree
 from ...model.flat_game import FlatGame
-from .table_layout import TableLayout
-from .traversal_nodes import node_records, tree_depth
+from .table_layout import TableLayout, node_records, tree_depth
 
 
 def public_traversal(game: FlatGame, layout: TableLayout) -> TraversalTree:

@@ -12,8 +12,7 @@ from ...model.flat_game import FlatGame
 from ...model.layout import Layout
 from .card_trees import bytes_of_cards
 from .public_trees import terminal_tables
-from .table_layout import TableLayout
-from .traversal_nodes import tree_depth
+from .table_layout import TableLayout, tree_depth
 
 BYTES_PER_HISTORY = HISTORY_NODE.itemsize
 """Bytes of a node in a tree of histories."""
