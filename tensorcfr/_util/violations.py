@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -42,6 +42,32 @@ def outside(values: np.ndarray, low: int, high: int) -> int | None:
     if not len(values) or (low <= values.min() and values.max() < high):
         return None
     return first_true((values < low) | (values >= high))
+
+
+def check_indices(
+    name: str,
+    array: np.ndarray,
+    size: int,
+    used: np.ndarray,
+    unused: np.ndarray | int,
+    named: Callable[[int], str],
+) -> None:
+    """Check that numbers are indices from 0 to ``size - 1`` where they are used, and sentinels
+    elsewhere.
+
+    Args:
+        name: Name of a number, for errors.
+        array: int (numbers,): the numbers.
+        size: Number of indices.
+        used: bool (numbers,): True where a number is an index.
+        unused: The sentinel, or int (numbers,): that of each number.
+        named: Function that returns the name of the owner of a number, for errors.
+    """
+    wrong = np.where(used, (array < 0) | (array >= size), array != unused)
+    if (i := first_true(wrong)) is not None:
+        sentinels = np.broadcast_to(unused, array.shape)
+        wanted = f"0 to {size - 1}" if used[i] else f"{sentinels[i]}"
+        fail(f"{named(i)} has {name} {array[i]}, not {wanted}")
 
 
 def check_follow(

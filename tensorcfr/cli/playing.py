@@ -20,8 +20,8 @@ from ..hands.writing import ENDINGS as HAND_ENDINGS
 from ..hands.writing import hand_of_steps
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
-from ..subgames.coaching import Coach, RatedDecision
 from ..subgames.play import Match
+from ..subgames.positions import Coach, RatedDecision
 from ..subgames.resolving import ITERATIONS
 from . import argument_parsers
 from .console import takes

@@ -1,8 +1,7 @@
 """Subgames: parts of a game that are solved separately and put back."""
 
 from .beliefs import Belief, belief
-from .cfr_d import DecomposedSolver
-from .forgotten import forget_subgames
+from .cfr_d import DecomposedSolver, forget_subgames
 from .play import Match
 from .resolving import Resolution, ResolvedSubgame, resolve
 from .roots import Roots, subgame_roots

@@ -1,5 +1,7 @@
 """Solver of CFR-D: it stores the trunk, and solves and forgets its subgames one at a time.
 
+Solutions by other algorithms can take this form, too: :func:`forget_subgames`.
+
 Source: N. Burch, M. Johanson, M. Bowling, "Solving imperfect information games using
 decomposition", AAAI 2014.
 """
@@ -7,18 +9,19 @@ decomposition", AAAI 2014.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.argument_checks import Kind, Limit, checked
+from .._util.argument_checks import EXACT, Kind, Limit, Whole, checked
 from .._util.memory_budget import require
 from .._util.one_line import arrays_in_line
-from ..algorithms import Decomposition
+from ..algorithms import CFR_D, Decomposition
 from ..compilers.cut.cut_compiler import cut_compiled
 from ..evaluation.metrics import Evaluation
-from ..evaluation.profile import evaluate_weights, evaluation_bytes
+from ..evaluation.profile import REACH, evaluate_weights, evaluation_bytes, profile_of
 from ..kernels import evaluation
 from ..kernels import iteration as kernels
 from ..kernels.parts import Part
@@ -30,6 +33,7 @@ from ..model.policy import KnownValues, Policy, PolicyByParts
 from ..model.solvable_game import SolvableGame
 from ..solvers.loop import RunnableSolver
 from ..solvers.problem import Problem
+from ..solvers.solution import Solution
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_file import Expected, copy_arrays, wrong_state
 from .copied_strategies import same_strategies
@@ -45,7 +49,8 @@ TOGETHER = 1 << 14
 """Largest number of sequences of neighbouring subtrees that are solved as one subgame. For small
 subtrees, the overhead of a kernel call each would exceed the work on them."""
 
-
+ITERATIONS = 1000
+"""Default number of iterations on a forgotten subgame for each player."""
 NO_VALUES = np.zeros(0)
 NO_VALUES.flags.writeable = False
 FORGOTTEN = ("cumulative", "root_values", "touched", "trunk_values")
@@ -439,3 +444,62 @@ def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
     # State and values of an iteration.
     state_bytes = 8 * (9 * form.trunk.n_sequences + form.n_entries) + bytes_of_one(form)
     return state_bytes + evaluation_bytes(form, together=0) + (0 if cut is game else cut.nbytes)
+
+
+@checked()
+def forget_subgames(
+    solution: Solution, *, iters: Annotated[int, Whole(1, EXACT)] = ITERATIONS
+) -> Solution:
+    """Remove the strategies in the chunks from a solution: of a turn or a flop, the rivers.
+
+    The result keeps the strategies and values of the trunk, so the trunk looks as before. It also
+    keeps the best-response value of every entry of a chunk. A chunk is solved again when it is
+    read, from the ranges that enter it. This uses, for each player, the gadget of Burch,
+    Johanson and Bowling (2014). With each hand the opponent may take the value of a best response
+    to the forgotten strategies. :meth:`tensorcfr.analysis.SolvedSpot.exactness` reports how much
+    more a best response may then earn. In a game that is not zero-sum, such as a spot with rake,
+    there is no guarantee before that is known.
+
+    The algorithm of the result is CFR-D, whose solutions have this form. The result can be saved,
+    loaded and read, but not resumed.
+
+    Args:
+        solution: The solution, by an algorithm that stores only regrets.
+        iters: Number of iterations on a chunk, for each player, when it is read.
+
+    Raises:
+        ValueError: The game has no chunks, or chunks below chunks; some infosets are locked; or the
+            algorithm stores more than regrets.
+    """
+    game = solution.game
+    if not game.chunks.n_chunks:
+        raise ValueError(f"{game.name} is not in chunks: there are no chunks to forget")
+    if solution.locks:
+        raise ValueError("a solution with locks cannot forget subgames: they may have locks, too")
+    record = CFR_D(variant=solution.algorithm, resolve_iterations=iters)
+    cut_game_of(game, record.cut)
+    profile = profile_of(solution.policy)
+    known = profile.known
+    trunk = solution.policy.part(0)[: game.chunks.trunk.n_sequences].copy()
+    trunk[game.chunks.trunk.player_sequences[:-1]] = 1.0
+    state = DecomposedState(
+        regret=np.zeros_like(trunk),
+        strategy=trunk,
+        reach=profile.of_part(0)[REACH],
+        # The strategy itself, not own reaches: a reach of 0 would lose the strategies below it.
+        cumulative=trunk,
+        root_values=known.best,
+        touched=np.array([solution.nodes_touched, solution.decision_nodes_touched]),
+        trunk_values=known.trunk,
+    )
+    problem = Problem(game, record)
+    state = DecomposedSolver.restore(problem, DecomposedSolver.stored_arrays(state))
+    return replace(
+        solution,
+        algorithm=record,
+        policy=DecomposedSolver.policy_of(problem, state),
+        evaluation_is_checked=False,
+        state=state,
+        best=None,
+        exact=None,
+    )

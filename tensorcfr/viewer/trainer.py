@@ -10,8 +10,8 @@ from ..analysis.action_colours import action_colours
 from ..model.arrays import TERMINAL
 from ..model.compiled_game import CompiledGame
 from ..solvers.solution import Solution
-from ..subgames.coaching import Coach, RatedDecision
 from ..subgames.play import Match
+from ..subgames.positions import Coach, RatedDecision
 from .shown_nodes import HandNodes, Nodes, SolutionValues
 from .training_log import TrainingLog
 

@@ -10,7 +10,7 @@ from tensorcfr.analysis import values
 from tensorcfr.analysis.simulation import deal
 from tensorcfr.evaluation.profile import own_reach_of
 from tensorcfr.subgames import Match
-from tensorcfr.subgames.coaching import Coach
+from tensorcfr.subgames.positions import Coach
 
 HANDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
 

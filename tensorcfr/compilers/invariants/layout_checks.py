@@ -166,10 +166,9 @@ def check_hand_rank(reader: Reader) -> None:
 
 def check_mask(reader: Reader) -> None:
     """Check that masks exist."""
-    form = reader.form
-    masks = len(form.hand_rank)
-    if (bucket := first_true((form.bucket_mask < 0) | (form.bucket_mask >= masks))) is not None:
-        fail(f"bucket_mask[{bucket}] is {form.bucket_mask[bucket]}, not 0 to {masks - 1}")
+    mask, masks = reader.form.bucket_mask, len(reader.form.hand_rank)
+    if (bucket := outside(mask, 0, masks)) is not None:
+        fail(f"bucket_mask[{bucket}] is {mask[bucket]}, not 0 to {masks - 1}")
 
 
 def check_lanes(reader: Reader) -> None:

@@ -12,7 +12,7 @@ from ..._util.limits import (
     PRIOR_TOLERANCE,
     WEIGHT_TOLERANCE,
 )
-from ..._util.violations import fail, first_true
+from ..._util.violations import check_indices, fail, first_true
 from ...model.arrays import CHANCE, TERMINAL
 from . import tree_checks as histories
 from .merged_checks import multiply
@@ -51,12 +51,7 @@ def check_actor(reader: Reader) -> None:
         fan = tree.first_child[node + 1] - tree.first_child[node]
         fail(f"{reader.public_node(node)} has player {tree.player[node]} and {fan} children")
     payoffs = len(tree.matrix)
-    is_valid = (tree.payoff >= -1) & (tree.payoff < payoffs) & ((tree.payoff >= 0) == is_terminal)
-    if (node := first_true(~is_valid)) is not None:
-        fail(
-            f"{reader.public_node(node)} has payoff {tree.payoff[node]}, not "
-            f"{f'0 to {payoffs - 1}' if is_terminal[node] else -1}"
-        )
+    check_indices("payoff", tree.payoff, payoffs, is_terminal, -1, reader.public_node)
     if (
         index := first_true((tree.matrix < 0) | (tree.matrix >= len(tree.matrix_table)))
     ) is not None:
@@ -66,11 +61,8 @@ def check_actor(reader: Reader) -> None:
 def check_edge(reader: Reader) -> None:
     """Check that every edge has a label, and that siblings have distinct labels."""
     tree, edges = reader.public, len(reader.game.public.edges)
-    wrong = (tree.edge < 0) | (tree.edge >= edges)
-    wrong[0] = tree.edge[0] != -1
-    if (node := first_true(wrong)) is not None:
-        wanted = f"0 to {edges - 1}" if node else "-1"
-        fail(f"public node {node} has edge {tree.edge[node]}, not {wanted}")
+    below_root = np.arange(tree.n_nodes) > 0
+    check_indices("edge", tree.edge, edges, below_root, -1, "public node {}".format)
     # The key is unique if siblings have different labels.
     key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
     # In most games the labels ascend, and need no sort.
@@ -86,14 +78,10 @@ def check_step(reader: Reader) -> None:
     """Check that exactly the edges of chance have a row of the chance table, and that all nodes
     have a weight row."""
     tree = reader.public
-    tables, weights = len(tree.chance_table), len(tree.weight_table)
-    drawn = reader.by_public_chance
-    wrong = (tree.chance < -1) | (tree.chance >= tables) | ((tree.chance >= 0) != drawn)
-    if (node := first_true(wrong)) is not None:
-        wanted = f"0 to {tables - 1}" if drawn[node] else "-1"
-        fail(f"{reader.public_node(node)} has chance {tree.chance[node]}, not {wanted}")
-    if (node := first_true((tree.weight < 0) | (tree.weight >= weights))) is not None:
-        fail(f"{reader.public_node(node)} has weight {tree.weight[node]}, not 0 to {weights - 1}")
+    drawn = np.append(False, tree.player[tree.parent[1:]] == CHANCE)
+    all_nodes, name = np.ones(tree.n_nodes, dtype=bool), reader.public_node
+    check_indices("chance", tree.chance, len(tree.chance_table), drawn, -1, name)
+    check_indices("weight", tree.weight, len(tree.weight_table), all_nodes, -1, name)
 
 
 def check_weight(reader: Reader) -> None:
@@ -172,12 +160,9 @@ def check_bucket(reader: Reader) -> None:
     """Check that reachable decision nodes have a bucket with their player, number of actions and
     hands."""
     tree, form = reader.public, reader.form
-    buckets = len(form.bucket_lanes)
     deciding = (tree.player >= 0) & reader.exists
-    wrong = np.where(deciding, (tree.bucket < 0) | (tree.bucket >= buckets), tree.bucket != -1)
-    if (node := first_true(wrong)) is not None:
-        wanted = f"0 to {buckets - 1}" if deciding[node] else "-1"
-        fail(f"{reader.public_node(node)} has bucket {tree.bucket[node]}, not {wanted}")
+    buckets = len(form.bucket_lanes)
+    check_indices("bucket", tree.bucket, buckets, deciding, -1, reader.public_node)
     nodes = np.flatnonzero(deciding)
     player, bucket = tree.player[nodes], tree.bucket[nodes]
     fan = tree.first_child[nodes + 1] - tree.first_child[nodes]

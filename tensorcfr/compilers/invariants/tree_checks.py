@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._util.limits import CHANCE_TOLERANCE
-from ..._util.violations import fail, first_true
+from ..._util.violations import check_indices, fail, first_true
 from ...model.arrays import CHANCE, NO_OUTCOME, NO_PARENT, TERMINAL, HistoryTree, PublicTree
 from .reader import Reader
 
@@ -56,15 +56,9 @@ def check_player(reader: Reader) -> None:
 
 def check_infoset(reader: Reader) -> None:
     """Check that infosets exist, and that chance nodes and terminals have their sentinels."""
-    tree, infosets = reader.tree, reader.form.n_infosets
-    wrong = np.where(
-        tree.player >= 0,
-        (tree.infoset < 0) | (tree.infoset >= infosets),
-        tree.infoset != tree.player,
-    )
-    if (node := first_true(wrong)) is not None:
-        wanted = f"0 to {infosets - 1}" if tree.player[node] >= 0 else f"{tree.player[node]}"
-        fail(f"{reader.node(node)} has infoset {tree.infoset[node]}, not {wanted}")
+    tree = reader.tree
+    acts, infosets = tree.player >= 0, reader.form.n_infosets
+    check_indices("infoset", tree.infoset, infosets, acts, tree.player, reader.node)
 
 
 def check_leaf(reader: Reader) -> None:
@@ -76,13 +70,14 @@ def check_leaf(reader: Reader) -> None:
 
 def check_outcome(reader: Reader) -> None:
     """Check that exactly the children of chance nodes have an outcome."""
-    outcome, outcomes = reader.tree.outcome, len(reader.game.outcome_labels)
-    wrong = np.where(reader.by_chance, (outcome < 0) | (outcome >= outcomes), outcome != NO_OUTCOME)
-    if (node := first_true(wrong)) is not None:
-        wanted = f"0 to {outcomes - 1}" if reader.by_chance[node] else f"{NO_OUTCOME}"
+    tree, outcomes = reader.tree, len(reader.game.outcome_labels)
+
+    def named(node: int) -> str:
         # Name the parent, because a node without an outcome does not have a name.
-        parent_text = f", a child of {reader.node(int(reader.tree.parent[node]))}," if node else ""
-        fail(f"node {node}{parent_text} has outcome {outcome[node]}, not {wanted}")
+        parent_text = f", a child of {reader.node(int(tree.parent[node]))}," if node else ""
+        return f"node {node}{parent_text}"
+
+    check_indices("outcome", tree.outcome, outcomes, reader.by_chance, NO_OUTCOME, named)
 
 
 def check_equal_outcomes(reader: Reader) -> None:
