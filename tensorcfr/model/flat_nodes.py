@@ -81,10 +81,6 @@ class FlatNodes(TabledNodes):
             return possible_hands[: len(self.hands[player])]
         return self.tables.alive[int(self.tables.weight[node])].any(axis=1 - player)
 
-    def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
-        below = self.tables.chance[[step.node for step in self.children(node)]]
-        return list(self.tables.chance_table[below])
-
     def find(self, label: str) -> FoundInfoset | None:  # noqa: D102
         infoset = self.game.infoset_index.get(label)
         if infoset is None:

@@ -435,6 +435,11 @@ class TabledNodes(PublicNodes):
         utility = self.tables.expected_utility(weight, matrix)[player]
         return factor * (np.moveaxis(utility, player, 0) @ own_reaches[1 - player])
 
+    def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
+        tables, state = self.tables, self._state(node)
+        begin, end = tables.first_child[state : state + 2].tolist()
+        return list(tables.chance_table[tables.chance[begin:end]])
+
     def payoff(self, node: int) -> tuple[float, int]:  # noqa: D102
         payoff = int(self.tables.payoff[self._state(node)])
         return float(self.tables.coefficient[payoff]) * self.unit, int(self.tables.matrix[payoff])

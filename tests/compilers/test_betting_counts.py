@@ -207,7 +207,7 @@ def test_games_of_too_much_betting_are_refused(
 ) -> None:
     """Before anything is unfolded."""
     game, options = ENDLESS[name]
-    for module in ("cards.card_compiler", "cards.flat_cards"):
+    for module in ("cards.card_compiler", "sizes.counted"):
         monkeypatch.setattr(f"tensorcfr.compilers.{module}.unfold", None)
     problem = r"lines of more than 1,000 actions|\(more than [\d,]+ public nodes\) needs at least"
     with pytest.raises((GameError, MemoryLimitError), match=problem):

@@ -234,11 +234,6 @@ class TreeNodes(TabledNodes):
         mask: np.ndarray = masks[rows[player, self.tables.weight[state]]]
         return mask[: len(self._hand[player])]
 
-    def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
-        tables, state = self.tables, self._state(node)
-        begin, end = tables.first_child[state : state + 2].tolist()
-        return list(tables.chance_table[tables.chance[begin:end]])
-
     # ---------------------------------------------------------------------------------- labels
 
     def find(self, label: str) -> FoundInfoset | None:  # noqa: D102
