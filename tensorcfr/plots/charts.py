@@ -14,6 +14,7 @@ from ..analysis.policy_values import values
 from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import START
+from ..model.sequence_table import policy_of
 from ..solvers.solution import Solution
 from .style import (
     COLOURS,
@@ -96,7 +97,7 @@ def kuhn_stages(
         MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     check_format(path)
-    policy = solution.policy if isinstance(solution, Solution) else solution
+    policy: Policy = policy_of(solution)
     if not is_kuhn(policy.game):
         raise ValueError(f"{policy.game.name} is not two-player Kuhn poker; use strategy_chart")
     nodes = public_nodes(policy.game)
@@ -235,7 +236,7 @@ def strategy_chart(
         MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     check_format(path)
-    policy = solution.policy if isinstance(solution, Solution) else solution
+    policy: Policy = policy_of(solution)
     public_node = find_node(policy.game, node)
     drawn = _Table(
         title=(
@@ -281,7 +282,7 @@ def infoset_chart(
         MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     check_format(path)
-    policy = solution.policy if isinstance(solution, Solution) else solution
+    policy: Policy = policy_of(solution)
     game = policy.game
     if player is not None and not 0 <= player < game.n_players:
         raise ValueError(f"player must be from 0 to {game.n_players - 1}, not {brief(player)}")

@@ -14,6 +14,7 @@ from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
 from ..model.game_arguments import Flat
 from ..model.policy import Policy
+from ..model.sequence_table import policy_of
 from ..solvers.solution import Solution
 from .style import COLOURS
 
@@ -41,7 +42,7 @@ def tree_source(
     Raises:
         ValueError: The tree has more histories, or the strategy is for another game.
     """
-    policy = strategy.policy if isinstance(strategy, Solution) else strategy
+    policy = policy_of(strategy)
     if policy is not None and policy.game is not game and policy.game.digest != game.digest:
         raise ValueError(f"the strategy is for {policy.game.name}, not for {game.name}")
     if game.n_histories > most:

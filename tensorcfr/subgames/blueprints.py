@@ -15,8 +15,8 @@ from ..formats.policies import find_policy
 from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
+from ..model.sequence_table import policy_of
 from ..rules import CardGame
-from ..solvers.solution import Solution
 from .card_part import CardSubgames
 from .compiled_part import CompiledPart, Subgames
 from .copied_strategies import same_strategies, unmerged
@@ -200,7 +200,7 @@ def find_blueprint(target: Subgames, source: Any) -> Blueprint:
         TypeError: The source is not a policy in any known form.
         ValueError: The policy is for a game that deals other hands.
     """
-    policy = source.policy if isinstance(source, Solution) else source
+    policy = policy_of(source)
     if not isinstance(policy, Policy):
         if target.game is None:
             raise TypeError(
