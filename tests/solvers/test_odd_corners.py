@@ -163,11 +163,6 @@ class TestArguments:
         with pytest.raises(TypeError, match=r"game must be a compiled game \(from compile_game\)"):
             Solver(game)
 
-    @pytest.mark.parametrize("name", ["CFR+", "cfrplus", "Cfr Plus"])
-    def test_near_names(self, name: str) -> None:
-        with pytest.raises(ValueError, match=r"did you mean 'cfr\+'"):
-            solve(KUHN, name, iters=1)
-
     def test_what_is_no_algorithm(self) -> None:
         with pytest.raises(
             TypeError, match="algorithm must be the name of an algorithm or an Algorithm"
@@ -270,7 +265,6 @@ class TestStates:
     def test_of_a_solution_cannot_be_changed(self, tmp_path: Any) -> None:
         solution = solve(KUHN, iters=5)
         for one in (solution, Solution.load(solution.save(tmp_path / "s"))):
-            assert one.state is not None
             with pytest.raises(ValueError, match="read-only"):
                 one.state.regret[:] = 99
 
