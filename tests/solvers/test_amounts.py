@@ -85,9 +85,7 @@ class TestAmounts:
         if not refused:
             assert solve(KUHN, iters=1, memory_limit=limit).iterations == 1
             return
-        with pytest.raises(
-            MemoryError, match=r"to change it, pass for example memory_limit='2GiB'"
-        ):
+        with pytest.raises(MemoryError, match=r"to change it, pass for example"):
             solve(compile_game("leduc"), iters=1, memory_limit=limit)
 
     @pytest.mark.parametrize("limit", ["2", "2 gib", "-1GiB", "many GiB", "1e3GiB"])

@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import EveryRound, RandomCards
-from support.equality import EARLY_MARKS, TOLERANCE, as_game, assert_equal
+from support.card_games import EveryRound
+from support.equality import TOLERANCE
 from support.layouts import laid_out, numbers_of, step_alike
-from support.reference import ReferenceCFR
 from support.tiers import tiered
-from support.variants import VARIANTS, floored
 from tensorcfr import Solver, compile_game, load_game, save_game, solve
-from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, PCFR_PLUS
-from tensorcfr.compilers.cards.flat_cards import HandByHand
+from tensorcfr.algorithms import CFR, DCFR, PCFR_PLUS
 from tensorcfr.evaluation.profile import profile_of
 from tensorcfr.model.branch_shares import divide, share_of, visits_to
 from tensorcfr.model.chunked_form import ChunkedForm
@@ -85,16 +82,6 @@ def test_games_of_cards(name: str, symmetry: bool) -> None:
         for one in others:
             one.iterate(count)
             step_alike(one, once, (0,))
-
-
-@pytest.mark.parametrize("seed", tiered([3, 4, 36], [4]))
-def test_uneven_betting(seed: int, interpreted: None) -> None:
-    """Lines that end early, deals without betting, payoffs of every kind: as hand by hand."""
-    rules = RandomCards(seed, cards=6, width=1, rounds=2, public=1)
-    cards = Solver(compile_game(rules, cut=1), CFR_PLUS(floor=0.01))
-    assert depth(cards.game.chunks) == 2
-    reference = ReferenceCFR(as_game(HandByHand(rules)), **floored(VARIANTS["cfr+"], 0.01)[1])
-    assert_equal(cards, reference, EARLY_MARKS[:2])
 
 
 def three_deals(**options: Any) -> Any:

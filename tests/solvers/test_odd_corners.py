@@ -156,17 +156,13 @@ def test_small_money_is_money() -> None:
 class TestArguments:
     @pytest.mark.parametrize("game", ["kuhn", Choice()])
     def test_rules_are_compiled_first(self, game: Any) -> None:
-        with pytest.raises(
-            ValueError, match=r"cfr\+ needs a compiled game: compile \w+ with compile_game"
-        ):
+        with pytest.raises(ValueError, match=r"cfr\+ needs a compiled game: compile \w+ with"):
             solve(game, iters=1)
         with pytest.raises(TypeError, match=r"game must be a compiled game \(from compile_game\)"):
             Solver(game)
 
     def test_what_is_no_algorithm(self) -> None:
-        with pytest.raises(
-            TypeError, match="algorithm must be the name of an algorithm or an Algorithm"
-        ):
+        with pytest.raises(TypeError, match="algorithm must be the name of an algorithm or an"):
             solve(KUHN, CFR.rule, iters=1)  # type: ignore[arg-type]
 
     def test_numpy_integers_are_integers(self, tmp_path: Any) -> None:

@@ -1,5 +1,4 @@
-"""Threads change no bit, single precision changes the last digits, and both go on where they
-stopped."""
+"""Threads change no bit; bytes of precisions; refusals."""
 
 from __future__ import annotations
 
@@ -8,20 +7,20 @@ import signal
 import time
 import tracemalloc
 import warnings
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.equality import PerturbedHands, bits
+from support.equality import bits
 from support.payoff_paths import forced
 from support.random_games import random_public_tree_game, repeated
 from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, Solver
 from tensorcfr import compile_game as compiled
 from tensorcfr.algorithms import CFR, CFR_PLUS, PCFR_PLUS
-from tensorcfr.games import make_game
 from tensorcfr.kernels.tiles import LONGEST, TILE_ROWS
 from tensorcfr.solvers.solver import bytes_needed
 from tensorcfr.solvers.solver_arguments import PRECISIONS
@@ -36,38 +35,33 @@ ALGORITHMS: dict[str, str | Algorithm] = {
     "predictive": "pcfr+",
     "predictive simultaneous": PCFR_PLUS(alternating=False),
 }
-GAMES = (
-    "leduc",
-    "leduc, symmetries kept",
-    "leduc, blocks",
-    "liar's dice, blocks",
-    "one hand each, blocks",
-    "a wide game",
-    "goofspiel",
-    "three players",
-)
+
+
+def in_blocks(source: Any, **options: Any) -> CompiledGame:
+    with forced("blocks"):
+        return compiled(source, **options)
+
+
+GAMES: dict[str, Callable[[], CompiledGame]] = {
+    "leduc": lambda: compiled("leduc"),
+    "leduc, symmetries kept": lambda: compiled("leduc", symmetry=False),
+    "leduc, blocks": lambda: in_blocks("leduc", symmetry=False),
+    "liar's dice, blocks": lambda: in_blocks("liars_dice(faces=4)"),
+    "one hand each, blocks": lambda: in_blocks(
+        repeated(random_public_tree_game(11, max_hands=1), 9, 0)
+    ),
+    "a wide game": lambda: in_blocks(
+        repeated(repeated(random_public_tree_game(7, max_hands=5), 40, 1), 5, 0)
+    ),
+    "goofspiel": lambda: compiled("goofspiel(cards=4)"),
+    "three players": lambda: compiled("kuhn(players=3)"),
+}
+"""Games with one hand and many, with blocks and without, with fewer hands than threads."""
 
 
 @cache
 def game(name: str) -> CompiledGame:
-    """Games with one hand and many, with blocks and without, with fewer hands than threads."""
-    if name == "leduc":
-        return compiled("leduc")
-    if name == "leduc, symmetries kept":
-        return compiled("leduc", symmetry=False)
-    if name == "goofspiel":
-        return compiled("goofspiel(cards=4)")
-    if name == "three players":
-        return compiled("kuhn(players=3)")
-    with forced("blocks"):
-        if name == "leduc, blocks":
-            return compiled("leduc", symmetry=False)
-        if name == "liar's dice, blocks":
-            return compiled("liars_dice(faces=4)")
-        if name == "one hand each, blocks":
-            return compiled(repeated(random_public_tree_game(11, max_hands=1), 9, 0))
-        assert name == "a wide game"
-        return compiled(repeated(repeated(random_public_tree_game(7, max_hands=5), 40, 1), 5, 0))
+    return GAMES[name]()
 
 
 def stepped(name: str, algorithm: Any, iterations: int, **options: Any) -> Solver:
@@ -123,24 +117,6 @@ def test_a_forked_child_steps_on() -> None:
 
 
 # ---------------------------------------------------------------------------- single precision
-
-
-@pytest.mark.parametrize("path", tiered(("entries", "blocks"), ["entries"]))
-def test_single_precision(path: str) -> None:
-    """After fifty iterations averages and values agree to the digits of float32."""
-    with forced(path):  # Without ties, on which the last bit decides.
-        generic = compiled(PerturbedHands(make_game("kuhn(cards=5)")))  # type: ignore[arg-type]
-    single, double = (Solver(generic, "cfr+", precision=one) for one in ("float32", "float64"))
-    for solver in (single, double):
-        solver.iterate(50)
-    for name in ("regret", "cumulative", "strategy", "reach", "memory"):
-        assert getattr(single.state, name).dtype == np.float32
-    found, expected = single.evaluate(), double.evaluate()
-    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=2e-5)
-    assert found.exploitability == pytest.approx(expected.exploitability, abs=2e-5)
-    off = np.abs(single.average_probabilities() - double.average_probabilities())
-    assert np.median(off) < 1e-6
-    assert off.max() < 2e-4
 
 
 def test_single_precision_halves_the_bytes() -> None:

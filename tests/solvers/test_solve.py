@@ -205,7 +205,7 @@ class TestGoesOn:
         assert rest.seconds > part.seconds
 
     @pytest.mark.parametrize("algorithm", ITERATIVE)
-    def test_same_bits_from_a_file(self, algorithm: str, tmp_path: Any) -> None:
+    def test_same_bits_from_a_file(self, algorithm: str, tmp_path: Any, interpreted: None) -> None:
         record = ALGORITHMS[algorithm](alternating=False, delay=3)
         part = solve(KUHN, record, iters=33)
         loaded = Solution.load(part.save(tmp_path / "part.npz"))

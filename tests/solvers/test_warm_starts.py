@@ -219,9 +219,7 @@ def test_refusals() -> None:
     game = compile_game("kuhn")
     policy = random_policy(game)
     another = solve(compile_game("kuhn(cards=4)"), iters=1)
-    with pytest.raises(
-        ValueError, match=r"infosets and actions, and those of kuhn.cards=4. differ"
-    ):
+    with pytest.raises(ValueError, match=r"infosets and actions, and those of kuhn.cards=4."):
         solve(game, iters=1, warm_start=another)
     with pytest.raises(ValueError, match="exponential weights does not match regrets"):
         solve(game, "hedge", iters=1, warm_start=policy)
