@@ -295,9 +295,7 @@ def test_other_errors_of_the_compiler_are_not_swallowed(monkeypatch: pytest.Monk
 
 @pytest.mark.compiled
 def test_small_games_count_few_references() -> None:
-    """Numba counts references to arrays by atomic operations, which a view in a loop calls for.
-    They were three quarters of the time of Kuhn poker with 29 of them in the code, and are few with
-    17 (numba 0.68, x86). A check of every index keeps most pairs from being removed."""
+    """Atomic counts were three quarters of the time of Kuhn poker with 29 of them in the code."""
     if numba.config.BOUNDSCHECK:
         pytest.skip("indices are checked")
     solver = Solver(compile_game("kuhn"), CFR_PLUS)
