@@ -74,7 +74,6 @@ def of_ones_own(name: str, step: Any, **options: Any) -> Algorithm:
 def test_a_rule_of_ones_own() -> None:
     record = EXTERNAL_SAMPLING(variant=of_ones_own("capped", capped))
     solution = solve(KUHN, record, iters=500)
-    assert solution.state is not None
     assert solution.state.regret.min() == -1.0
 
 
@@ -135,8 +134,6 @@ def test_bad_seeds(seed: Any) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="cfr draws no random numbers: it takes no seed"):
-        solve(KUHN, "cfr", iters=1, seed=1)
     part = solve(KUHN, "external_sampling", iters=1)
     with pytest.raises(ValueError, match="brings its own random numbers"):
         solve(KUHN, start=part, iters=1, seed=1)
