@@ -8,80 +8,14 @@ from __future__ import annotations
 from decimal import Decimal
 from functools import cache
 from statistics import median
-from typing import Any
 
 import pytest
 
-from support.equality import (
-    Multiplied,
-    as_game,
-    difference,
-    perturbed,
-)
-from support.reference import (
-    ReferenceCFR,
-    Rule,
-    build_tree,
-    cfr_rule,
-    nash_conv,
-    uniform_policy,
-)
-from support.variants import VARIANTS
-from tensorcfr import Algorithm, CompiledGame, Game, Solver, compile_game, solve
+from support.equality import Multiplied, as_game
+from support.reference import ReferenceCFR, nash_conv
+from tensorcfr import Algorithm, CompiledGame, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, DCFR_PLUS, LCFR, PCFR_PLUS, PDCFR_PLUS
 from tensorcfr.games import make_game
-
-# ------------------------------------------------------------------------------ once per infoset
-
-
-class OncePerHistory(ReferenceCFR):
-    """The wrong program: its rule is applied at every history, not once per infoset.
-
-    CounterfactualRegret.jl does so.  Where regrets only add up it makes no difference.
-    """
-
-    def __init__(self, game: Game, *, rule: Rule, **options: Any) -> None:
-        super().__init__(game, rule=lambda regrets, instant, t: regrets, **options)
-        self.rule_at_history = rule
-
-    def _note(self, label: str, regrets: list[float], instant: dict[str, list[float]]) -> None:
-        self.regrets[label] = self.rule_at_history(self.regrets[label], regrets, self.t)
-
-
-MANY_HISTORIES = {"one_card_poker": 12, "goofspiel(cards=4)": 14}
-"""Games, and how many histories their largest infosets hold."""
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("variant", ["dcfr", "dcfr+", "pdcfr+"])
-@pytest.mark.parametrize("name", MANY_HISTORIES)
-def test_one_discount_per_infoset_and_iteration(name: str, variant: str) -> None:
-    algorithm, options = VARIANTS[variant]
-    game = perturbed(name)
-    tree = build_tree(game)
-    assert max(len(infoset.nodes) for infoset in tree.infosets.values()) == MANY_HISTORIES[name]
-    ours = Solver(compile_game(game), algorithm)
-    right, wrong = ReferenceCFR(tree, **options), OncePerHistory(tree, **options)
-    ours.iterate(20)
-    for _ in range(20):
-        right.iterate()
-        wrong.iterate()
-    assert difference(ours.average_policy(), right.average_policy())[0] <= 1e-12
-    assert difference(ours.average_policy(), wrong.average_policy())[0] > 0.5
-    # Only equality finds this out: the wrong program is on its way to an equilibrium, too.
-    assert nash_conv(tree, wrong.average_policy()) < nash_conv(tree, uniform_policy(tree)) / 4
-
-
-def test_what_once_per_history_gets_right() -> None:
-    """Plain sums: it is the discount alone that makes it wrong."""
-    plain = ReferenceCFR(perturbed("one_card_poker"), average_power=0, alternating=True)
-    per_history = OncePerHistory(plain.tree, rule=cfr_rule, average_power=0, alternating=True)
-    for _ in range(20):
-        plain.iterate()
-        per_history.iterate()
-    for label, probabilities in plain.average_policy().items():
-        assert per_history.average_policy()[label] == pytest.approx(probabilities, abs=1e-12)
-
 
 # ------------------------------------------------------------------------------ published numbers
 
