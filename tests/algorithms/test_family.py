@@ -1,7 +1,4 @@
-"""The variants discount once per infoset, and reach the papers' own numbers.
-
-The numbers are exploitabilities that other people's programs reached.
-"""
+"""The variants reach the papers' own numbers: exploitabilities of other people's programs."""
 
 from __future__ import annotations
 
