@@ -298,8 +298,8 @@ def test_the_same_game_compiled_twice_shares_policies() -> None:
     assert values == pytest.approx((0.125, -0.125))
 
 
-@pytest.mark.parametrize("player", [2, -1])
+@pytest.mark.parametrize("player", [2, -1, True])
 def test_a_player_who_does_not_exist(player: int) -> None:
     game = compiled("kuhn")
-    with pytest.raises(ValueError, match=f"player must be .*, not {player}"):
+    with pytest.raises(ValueError, match="player must be"):
         best_response(game, Policy.uniform(game), player)

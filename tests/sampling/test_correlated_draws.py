@@ -14,8 +14,6 @@ from support.sampled_solves import same
 from tensorcfr import Algorithm, CompiledGame, LocalRule, Solution, compile_game, solve
 from tensorcfr.algorithms import (
     CHANCE_SAMPLING,
-    EXTERNAL_SAMPLING,
-    OUTCOME_SAMPLING,
     PUBLIC_CHANCE_SAMPLING,
     Sampling,
 )
@@ -170,13 +168,6 @@ def test_going_on_gives_the_same_bits(record: Sampling, tmp_path: Path) -> None:
 
 def test_where_it_does_not_apply() -> None:
     game = compile_game("kuhn")
-    with pytest.raises(ValueError, match="draws='golden' needs alternating updates"):
-        CHANCE_SAMPLING(draws="golden", alternating=False)
-    with pytest.raises(ValueError, match="draws must be one of independent, golden, not 'sobol'"):
-        CHANCE_SAMPLING(draws="sobol")
-    for record in (EXTERNAL_SAMPLING, OUTCOME_SAMPLING):
-        with pytest.raises(TypeError, match=f"{record.name} has no option 'draws'"):
-            record(draws="golden")
     golden = CHANCE_SAMPLING(draws="golden")
     with pytest.raises(ValueError, match="draws='golden' takes no deal"):
         SampledSolver(game, golden, deal=["J", "Q"])

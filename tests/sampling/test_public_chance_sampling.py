@@ -157,16 +157,3 @@ def test_a_deal_cannot_be_given() -> None:
     assert walked.iterations[0]["Q"].new_regret == pytest.approx(
         expected.iterations[0]["Q"].new_regret, abs=1e-15
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"averaging": "simple"}, "one of stochastic, optimistic, not 'simple'"),
-        ({"variant": "dcfr"}, "cannot sample dcfr: it changes all regrets in every iteration"),
-        ({"prune": 1}, "prune must be True or False"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        PUBLIC_CHANCE_SAMPLING(**options)

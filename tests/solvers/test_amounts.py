@@ -74,10 +74,6 @@ class TestAmounts:
         with pytest.raises(ValueError, match=re.escape(message)):
             to_game_unit("target", amount, game)
 
-    def test_a_negative_target(self) -> None:
-        with pytest.raises(ValueError, match=r"target must be an exploitability >= 0, not -1.0"):
-            solve(KUHN, target="-1")
-
     @pytest.mark.parametrize(
         ("limit", "refused"), [("2GiB", False), ("1 kB", True), ("0.5 KiB", True), (1000, True)]
     )

@@ -24,7 +24,6 @@ from tensorcfr import (
     Solution,
     Solver,
     Terminal,
-    best_response,
     compile_game,
     evaluate,
     solve,
@@ -182,23 +181,6 @@ class TestArguments:
             Solver(KUHN).iterate(-1)
         with pytest.raises(ValueError, match=r"checkpoints must be iterations from 1, not 1\.5"):
             solve(KUHN, iters=5, checkpoints=[1.5])  # type: ignore[list-item]
-
-    @pytest.mark.parametrize("player", [True, -1, 2])
-    def test_best_response_of_whom(self, player: int) -> None:
-        with pytest.raises(ValueError, match="player must be"):
-            best_response(KUHN, Policy.uniform(KUHN), player)
-
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"restart_base": -3}, "restart_base must be a whole number >= 0, not -3"),
-            ({"alternating": "no"}, "alternating must be True or False, not 'no'"),
-            ({"delay": None}, "delay must be a whole number >= 0, not None"),
-        ],
-    )
-    def test_options(self, changes: dict[str, Any], message: str) -> None:
-        with pytest.raises(ValueError, match=message):
-            CFR(**changes)
 
     @pytest.mark.parametrize("record", [DCFR(alpha=1e4), CFR(average_power=500)])
     def test_an_overflow_is_said(self, record: Algorithm) -> None:

@@ -133,6 +133,7 @@ class TestEnds:
             ({"iters": 1.5}, "iters must be a whole number >= 0, not 1.5"),
             ({"iters": True}, "iters must be a whole number"),
             ({"target": -1.0}, "target must be an exploitability >= 0, not -1.0"),
+            ({"target": "-1"}, "target must be an exploitability >= 0, not -1.0"),
             ({"target": float("nan")}, "target must be"),
             ({"nodes": -1}, "nodes must be a whole number >= 0, not -1"),
             ({"nodes": 1.5}, "nodes must be a whole number >= 0, not 1.5"),
