@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from storage.test_solution_files import Spoil, spoiled
 from support.random_games import random_game
 from support.spoiling import Suited, compiled
 from tensorcfr import Solution
@@ -229,22 +230,6 @@ def test_a_game_can_be_packed_among_other_arrays(kuhn: FlatGame) -> None:
     assert_same(unpack_game({**arrays, "solution/average": np.zeros(3)}), kuhn)
 
 
-def spoiled(tmp_path: Path, spoil: Any) -> Path:
-    """Kuhn on disk with a changed header or changed arrays."""
-    path = save_game(compiled("histories:kuhn"), tmp_path / "kuhn")
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    header = json.loads(arrays.pop(HEADER).tobytes())
-    spoil(header, arrays)
-    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    del arrays[DIGEST]
-    np.savez(path, **arrays, **{DIGEST: digest_of(arrays)})
-    return path
-
-
-Spoil = Callable[[dict[str, Any], dict[str, Any]], Any]
-
-
 def says(**fields: Any) -> Spoil:
     """Fields of the header."""
     return lambda header, arrays: header.update(fields)
@@ -330,7 +315,8 @@ SPOILED = FOREIGN + [(spoil, f"is damaged: {message}") for spoil, message in DAM
 
 @pytest.mark.parametrize(("spoil", "message"), SPOILED, ids=[message for _, message in SPOILED])
 def test_a_spoiled_file_says_what_is_wrong(spoil: Spoil, message: str, tmp_path: Path) -> None:
-    path = spoiled(tmp_path, spoil)
+    path = tmp_path / "kuhn.npz"
+    spoiled(save_game(compiled("histories:kuhn"), path), path, spoil)
     with pytest.raises(ValueError) as raised:  # noqa: PT011
         load_game(path)
     assert str(raised.value) == f"{path} {message}"
