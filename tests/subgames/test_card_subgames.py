@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from subgames.test_resolving import random_policy
 from support.card_games import LeducOfCards, RandomCards, RandomSuits
 from support.interpreted import interpret
 from support.layouts import in_chunks, ways_to_cards
@@ -70,17 +71,6 @@ def flat_game(name: str) -> FlatGame:
 
 def rules_of(game: CompiledGame) -> CardGame:
     return CardNodes.of(game).rules
-
-
-def random_policy(game: FlatGame, seed: int) -> Policy:
-    """Uneven strategies, a fifth of the actions never taken."""
-    rng = np.random.default_rng(seed)
-    probabilities = np.ones(game.n_sequences)
-    for infoset, actions in enumerate(game.infoset_actions):
-        row = rng.exponential(size=len(actions)) * (rng.random(len(actions)) < 0.8)
-        row[rng.integers(len(actions))] += 0.1
-        probabilities[game.sequences(infoset)] = row / row.sum()
-    return Policy(game, probabilities)
 
 
 @pytest.mark.parametrize(
