@@ -189,14 +189,3 @@ class TestKept:
         swapped = team_game(game.game, ((2,), (0, 1)))
         with pytest.raises(ValueError, match=r"the file is of .* 0\+1 v 2, not of .* 2 v 0\+1"):
             Solution.load(path, game=swapped)
-
-    def test_labels(self) -> None:
-        game = team_game(compile_game("kuhn(players=3, cards=4)"), ((0, 1), (2,)))
-        assert len(set(game.infoset_labels)) == game.n_infosets
-        policy = solve(game, "cfr+", iters=2).policy
-        first = game.infoset_labels[0]
-        assert first == "0+1 #0: T, J, Q, K"
-        assert len(policy[first]) == 16
-        assert "T bet, J pass, Q pass, K pass" in policy[first]
-        assert sum(policy[first].values()) == pytest.approx(1.0)
-        assert set(policy["Tpp"]) == {"pass", "bet"}
