@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from support.bucket_cfr import BucketCFR
-from support.equality import as_game, perturbed
+from support.equality import as_game, bits, perturbed
 from support.random_games import random_game, random_public_tree_game
 from support.reference import Rule, Tree, build_tree, cfr_plus_rule, cfr_rule, dcfr_rule, lcfr_rule
 from tensorcfr import (
@@ -133,10 +133,15 @@ def test_a_coarser_kuhn_equals_one_dictionary_per_bucket(rule: str) -> None:
     assert "This holds in the abstraction" in solve(small, rule, iters=1).guarantee
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_random_games_equal_one_dictionary_per_bucket(seed: int) -> None:
-    game, tree = rules_and_tree(random_game(seed, max_histories=120, chance=0.3))
-    assert assert_equals_buckets(game, tree, remembering(tree, seed)).strategy_class is None
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("rule", RULES)
+def test_random_games_equal_one_dictionary_per_bucket(rule: str, alternating: bool) -> None:
+    seed = list(RULES).index(rule)
+    rules = random_game(seed, n_players=1 + seed % 3, max_histories=120, chance=0.3)
+    game, tree = rules_and_tree(rules)
+    buckets = remembering(tree, seed)
+    small = assert_equals_buckets(game, tree, buckets, rule, alternating=alternating)
+    assert small.strategy_class is None
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -170,23 +175,6 @@ def test_games_folded_without_histories_equal_one_dictionary_per_bucket(
     assert kinds == {True, False}
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("alternating", [True, False])
-@pytest.mark.parametrize("players", [1, 2, 3])
-def test_every_rule_equals_one_dictionary_per_bucket(
-    rule: str, alternating: bool, players: int
-) -> None:
-    forgot = 0
-    for seed in range(12):
-        rules = random_game(100 + seed, n_players=players, max_histories=150, chance=0.3)
-        game, tree = rules_and_tree(rules)
-        for bucket in (remembering(tree, seed), forgetting(tree, seed)):
-            small = assert_equals_buckets(game, tree, bucket, rule, alternating=alternating)
-            forgot += small.strategy_class is not None
-    assert forgot > 2
-
-
 def without_suits(label: str) -> str:
     """The label of an infoset of Leduc, suits left out."""
     hand, _, line = label.partition(" ")
@@ -201,16 +189,6 @@ def pair_or_not(label: str) -> str:
     if not slash:
         return f"{hand[0]} {before}"
     return f"{'pair' if hand[0] == after[0] else 'none'} {before}/{after[2:]}"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("rule", ["cfr+", "dcfr"])
-@pytest.mark.parametrize("buckets", [without_suits, pair_or_not])
-def test_leduc_equals_one_dictionary_per_bucket(rule: str, buckets: Callable[[str], str]) -> None:
-    game, tree = rules_and_tree(perturbed("leduc"))
-    bucket = {label: buckets(label) for label in tree.infosets}
-    small = assert_equals_buckets(game, tree, bucket, rule, 5)
-    assert (small.strategy_class is None) == (buckets is without_suits)
 
 
 # -------------------------------------------------------------------------------------- identity
@@ -331,9 +309,7 @@ def test_options_that_are_not_known_are_refused(
     assert solve(forgetful, CFR(delay=1), iters=1).iterations == 1
     with pytest.raises(ValueError, match="imperfect recall: cfr with restart_base is not avail"):
         solve(forgetful, CFR(delay=1, restart_base=4), iters=1)
-    with pytest.raises(
-        ValueError, match="its option restart_base needs passes over the whole game"
-    ):
+    with pytest.raises(ValueError, match="its option restart_base needs passes over the whole"):
         EXTERNAL_SAMPLING(variant=CFR(restart_base=4))
 
 
@@ -384,8 +360,7 @@ def test_a_forgetful_game_is_solved_saved_and_continued(
     read = Solution.load(half.save(tmp_path / "half"), game=forgetful)
     assert read.game is forgetful
     resumed = solve(forgetful, start=read, iters=5)
-    for name, array in whole.state._asdict().items():
-        np.testing.assert_array_equal(getattr(resumed.state, name), array)
+    assert bits(resumed.state) == bits(whole.state)
     # The two places where the player has forgotten play alike, in the full game, too.
     assert whole.policy["later after a at start"] == whole.policy["later after b at start"]
     full = lift(resumed)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.bucket_cfr import BucketCFR
-from support.equality import PerturbedHands, as_game
+from support.equality import as_game
 from support.random_games import random_public_tree_game
 from support.reference import build_tree, cfr_plus_rule
 from tensorcfr import CompiledGame, Policy, compile_game, evaluate, exploitability, solve
@@ -22,7 +22,6 @@ from tensorcfr.abstraction import (
     lift,
 )
 from tensorcfr.errors import ImperfectRecallError
-from tensorcfr.games import make_game
 from tensorcfr.games.holdem import CARDS
 from tensorcfr.rules import PublicTreeGame
 
@@ -56,7 +55,6 @@ def assert_hands_equal_buckets(
 
 def assert_labels_keep_the_public_part(game: AbstractGame) -> None:
     """Buckets are of one player and one public node: what comes after the hand in their labels."""
-    assert game.full.public is not None
     hands = [set(own) for own in game.full.public.hands]
     for infoset, label in enumerate(game.full.infoset_labels):
         player = int(game.full.infoset_player[infoset])
@@ -78,14 +76,6 @@ def test_random_hands_equal_one_dictionary_per_bucket(seed: int) -> None:
     assert merged > 2
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("buckets", ["JJQQKK", "JJJJKK", "JQJQKK"])
-def test_hands_of_leduc_equal_one_dictionary_per_bucket(buckets: str) -> None:
-    rules = PerturbedHands(make_game("leduc"))
-    small = assert_hands_equal_buckets(rules, [list(buckets)] * 2, 8)
-    assert_labels_keep_the_public_part(small)
-
-
 # ------------------------------------------------------------------------- Leduc, board by board
 
 
@@ -100,7 +90,6 @@ def rank(hand: str) -> str:
 
 def test_three_of_six_hands_of_leduc_lose_nothing(leduc: CompiledGame) -> None:
     small = abstract_hands(leduc, buckets_by_label(leduc, rank))
-    assert small.public is not None
     assert small.public.hands == (("J", "K", "Q"),) * 2
     solution = solve(small, iters=100)
     assert exploitability(leduc, lift(solution)) == pytest.approx(
@@ -112,7 +101,6 @@ def test_the_chance_of_buckets_is_that_of_their_hands(leduc: CompiledGame) -> No
     """The uniform strategy is worth the same, and so is every best response to a lifted one that
     does not depend on hands that share a bucket."""
     small = abstract_hands(leduc, [np.array([7, 7, 7, 7, 10, 10]), None])
-    assert small.public is not None
     assert small.public.hands[0] == ("b07", "b10")
     assert small.public.tree.prior.sum() == pytest.approx(1.0)
     policy = Policy.uniform(small)
@@ -153,26 +141,6 @@ def test_forgotten_buckets_are_asked_for_by_name(leduc: CompiledGame) -> None:
     assert len(np.unique(small.strategy_class)) < small.n_infosets < leduc.n_infosets
 
 
-# -------------------------------------------------------------------- what refining does, and not
-
-ABSTRACTIONS = ("JJJJJJ", "JJJJKK", "JJQQKK")
-"""Hands of Leduc by bucket, each a refinement of the one before."""
-
-
-@pytest.mark.full
-def test_refining_helps_against_an_opponent_who_sees_everything(leduc: CompiledGame) -> None:
-    """Waugh, Schnizlein, Bowling and Szafron 2009, theorem 3."""
-    for player in range(2):
-        worst = []
-        for hands in ABSTRACTIONS:
-            buckets = [None, None]
-            buckets[player] = np.array(list(hands))
-            solution = solve(abstract_hands(leduc, buckets), "lp")
-            worst.append(evaluate(leduc, lift(solution)).best_responses[1 - player])
-        assert worst == sorted(worst, reverse=True)
-        assert worst[0] > worst[-1] + 0.1
-
-
 # ---------------------------------------------------------------------------------------- hold'em
 
 SPOT = {"pot": 100, "stacks": 100, "bets": "100%,a", "raises": "a"}
@@ -188,7 +156,6 @@ def test_suits_on_a_monotone_board_lose_nothing() -> None:
     spot = compile_game("holdem", board="Ah9h6h4h2h", ranges=("TT-JJ,KQs", "JJ-QQ,KTs"), **SPOT)
     classes = [spot.nodes.symmetry.class_of(player, 0, 0) for player in range(2)]
     small = abstract_hands(spot, classes)
-    assert small.public is not None
     assert [len(own) for own in small.public.hands] == [own.max() + 1 for own in classes]
     # JJ: with the J of hearts, or without it; TT likewise; KQ of hearts, or of another suit.
     assert len(small.public.hands[0]) == 6
@@ -218,8 +185,7 @@ def test_strengths_make_buckets_of_equal_weight_or_width(river: CompiledGame) ->
 
 
 def naive_strengths(spot: CompiledGame, board: list[str]) -> list[list[float]]:
-    """The equity of every hand on a final board, by pairs of hands; NaN for those that cannot be
-    there.  Who is stronger, another program says."""
+    """Equities on a final board by pairs of hands and another program; NaN for impossible hands."""
     evaluate_cards = pytest.importorskip("phevaluator").evaluate_cards
     hands = [[[label[:2], label[2:]] for label in own] for own in spot.nodes.hands]
     # The best hand has the number 1.
@@ -294,15 +260,6 @@ def test_buckets_on_each_river_are_those_of_a_naive_count() -> None:
             assert nested[player][board][possible].tolist() == of_both[possible].tolist()
 
 
-@pytest.mark.full
-def test_more_buckets_of_strength_come_nearer(river: CompiledGame) -> None:
-    found = []
-    for count in (1, 4, 1000):
-        small = abstract_hands(river, buckets_by_strength(river, count))
-        found.append(exploitability(river, lift(solve(small, "dcfr", iters=300))))
-    assert found[0] > 2 * found[1] > 4 * found[2]
-
-
 @pytest.mark.compiled
 def test_buckets_on_each_river_divide_those_on_the_turn() -> None:
     spot = compile_game("holdem", board="Td9d6hQc", ranges=("JJ,AKs", "TT,KJs"), **SPOT)
@@ -356,13 +313,9 @@ def test_wrong_buckets_are_refused(leduc: CompiledGame, river: CompiledGame) -> 
         abstract_hands(leduc, [np.zeros((3, 6), dtype=np.int64), None])
     with pytest.raises(ValueError, match=r"buckets\[0\] must be whole numbers or texts, not float"):
         abstract_hands(leduc, [np.full(6, np.nan), None])
-    with pytest.raises(
-        ValueError, match="buckets must have one entry for each of 2 players, not 3"
-    ):
+    with pytest.raises(ValueError, match="buckets must have one entry for each of 2 players, not"):
         abstract_hands(leduc, [right] * 3)
-    with pytest.raises(
-        ValueError, match=r"is not a game of private hands.*abstract\(game, infosets"
-    ):
+    with pytest.raises(ValueError, match=r"is not a game of private hands.*abstract\(game"):
         abstract_hands(compile_game("goofspiel(cards=3)"), [None, None])
     with pytest.raises(ValueError, match="leduc is not a card game"):
         buckets_by_strength(leduc, 3)

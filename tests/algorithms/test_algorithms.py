@@ -104,6 +104,9 @@ def test_schedule() -> None:
         ({"delay": 0.5}, ValueError, "delay must be a whole number >= 0, not 0.5"),
         ({"average_power": -1}, ValueError, "average_power must be a number >= 0, not -1"),
         ({"alpha": float("nan")}, ValueError, "alpha must be a number, not nan"),
+        ({"restart_base": -3}, ValueError, "restart_base must be a whole number >= 0, not -3"),
+        ({"alternating": "no"}, ValueError, "alternating must be True or False, not 'no'"),
+        ({"delay": None}, ValueError, "delay must be a whole number >= 0, not None"),
     ],
 )
 def test_bad_changes(changes: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -15,21 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import (
-    EARLY_MARKS,
     GAMES,
-    as_game,
-    assert_equal,
     check_built_in,
     check_last_iterate,
     check_random,
 )
 from support.properties import examples
 from support.random_games import games, public_tree_games
-from support.reference import ReferenceCFR
 from support.tiers import tiered
 from support.variants import CHANGED, PLAIN, VARIANTS, YOUNGER
-from tensorcfr import Game, PublicTreeGame, Solver, compile_game
-from tensorcfr.games import make_game
+from tensorcfr import Game, PublicTreeGame
 
 LARGEST = ("bluff, 2 dice against 1, 3 faces, perturbed", "leduc, 1 suit, perturbed")
 SMALLER = [name for name in GAMES if name not in LARGEST]
@@ -41,8 +36,7 @@ EVERY_PAIR = [
 
 
 def covering(pairs: Sequence[tuple[str, str]], each: int) -> list[tuple[str, str]]:
-    """Of the pairs of game and variant, so few that every variant meets ``each`` games, if it has
-    as many, and games take turns."""
+    """So few pairs that every variant meets ``each`` games, and games take turns."""
     met = Counter(dict.fromkeys(GAMES, 0))
     found = []
     for variant in dict.fromkeys(variant for _, variant in pairs):
@@ -80,24 +74,9 @@ def test_every_other_pair(name: str, variant: str) -> None:
     check_built_in(name, VARIANTS[variant])
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("variant", PLAIN)
-def test_leduc(variant: str) -> None:
-    rules = make_game("leduc")
-    algorithm, options = PLAIN[variant]
-    reference = ReferenceCFR(as_game(rules), **options)
-    assert_equal(Solver(compile_game(rules), algorithm), reference, EARLY_MARKS)
-
-
-@examples(120)
-@given(game=games(), variant=st.sampled_from(sorted(VARIANTS)))
-def test_random_games(game: Game, variant: str) -> None:
-    check_random(game, VARIANTS[variant])
-
-
-@examples(80)
-@given(game=public_tree_games(), variant=st.sampled_from(sorted(VARIANTS)))
-def test_random_public_tree_games(game: PublicTreeGame, variant: str) -> None:
+@examples(140)
+@given(game=st.one_of(games(), public_tree_games()), variant=st.sampled_from(sorted(VARIANTS)))
+def test_random_games(game: Game | PublicTreeGame, variant: str) -> None:
     check_random(game, VARIANTS[variant])
 
 

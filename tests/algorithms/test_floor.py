@@ -24,12 +24,6 @@ def test_equal_to_the_twin(name: str, variant: str, floor: Floor) -> None:
     check_random(GAMES[name](), floored(VARIANTS[variant], floor))
 
 
-@pytest.mark.parametrize("variant", ["cfr", "pdcfr+"])
-@pytest.mark.parametrize("name", ["goofspiel, 4 cards, perturbed", "one-card poker, perturbed"])
-def test_other_games(name: str, variant: str) -> None:
-    check_random(GAMES[name](), floored(VARIANTS[variant], 0.1))
-
-
 @pytest.mark.parametrize("variant", ["dcfr", "pcfr+"])
 def test_a_floor_that_falls(variant: str) -> None:
     """Iteration t plays with the floor e / t^f."""
@@ -72,13 +66,6 @@ def test_free_actions_of_a_lock_have_a_floor_of_their_own() -> None:
     assert played.pop(actions[0]) == 0.6
     assert min(played.values()) >= 0.5 * 0.4 / len(played) - 1e-15
     assert sum(played.values()) == pytest.approx(0.4, abs=1e-12)
-
-
-def test_threads() -> None:
-    game = compile_game("leduc")
-    record = CFR(floor=fading)
-    one, two = solve(game, record, iters=9), solve(game, record, iters=9, threads=2)
-    np.testing.assert_array_equal(one.policy.probabilities, two.policy.probabilities)
 
 
 def test_round_trip(registry: None, tmp_path: Any) -> None:

@@ -134,8 +134,6 @@ def test_what_was_observed_is_told_of_what_was_observed_alone() -> None:
 
 
 def test_the_same_rule_and_options_have_the_same_theorem_by_any_name() -> None:
-    """Instant CFR by its name was promised to converge, and CFR(passes_up="new"), the same numbers,
-    was not."""
     assert said(CFR(passes_up="new")) == said(ICFR).partition("  Observed")[0]
     mine = Algorithm("mine", CFR_PLUS.rule, "", "", average_power=1.0)
     assert said(mine) == said(CFR_PLUS)
@@ -184,8 +182,7 @@ UNPACED = [rule for rule in BOUNDS if not rule.paced]
 
 
 def play(rule: LocalRule, bound: RegretBound, rounds: int, seed: int) -> Any:
-    """One decision against random values: cumulative regrets, instantaneous ones, and what the
-    strategies before and after an update get by the values of that update."""
+    """One decision against random values: regrets, and values before and after each update."""
     rng, step = np.random.default_rng(seed), getattr(rule.step, "py_func", rule.step)
     numbers = dict(bound.numbers or {}) | dict.fromkeys(
         set(rule.parameter_names) - set(bound.numbers or {}), 1.0
@@ -228,8 +225,7 @@ def test_regrets_stay_up_where_weights_may_rise(rule: LocalRule) -> None:
 
 
 def test_mirror_descent_contracts_by_the_step_of_the_theorem() -> None:
-    """The divergence from the equilibrium shrinks by 1 + eta alpha in every iteration, which it
-    does not at the step that the largest payoff times chance probability alone would allow."""
+    """The divergence from the equilibrium shrinks by 1 + eta alpha in every iteration."""
     game = compile_game("kuhn(cards=4)")
     alpha, half = 0.5, 2.0
     assert np.ptp(game.utilities[:, 0]) / 2 == half
@@ -281,7 +277,6 @@ def test_what_mirror_descent_promises() -> None:
 
 
 def test_averages_that_begin_anew_go_back() -> None:
-    """By which the promise of cfr(restart_base=2) was false."""
     trace = solve(
         compile_game("kuhn"), CFR(restart_base=2), iters=16_384, checkpoints=[16_383, 16_384]
     ).trace

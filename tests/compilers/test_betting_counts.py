@@ -151,14 +151,12 @@ class ManyLines(CardGame):
 
 
 def test_more_lines_than_64_bits() -> None:
-    """9 ** 80 lines lead to the last fold, and to that many nodes."""
     assert_counted(ManyLines())
     assert count_betting(ManyLines(), "it").table[1, 1] == 9**80
 
 
 def test_an_ordinary_flop_is_counted_without_its_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five bets and three raises: 62,000 decisions, which took 12 s state by state.  The nodes are
-    those that version 0.15.0 counted."""
+    """Five bets and three raises; the nodes are those that version 0.15.0 counted."""
     options = {"board": "Td9d6h", "ranges": ("AA", "KK"), "pot": 10, "stacks": 1000}
     sizes = {"bets": "20%,40%,60%,80%,a", "raises": "2x,3x,4x"}
     rules = make_spot(**options, **sizes)
@@ -233,7 +231,6 @@ def test_a_size_without_memory_is_told_in_part(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_file_that_names_too_much_betting_is_refused(tmp_path: Path) -> None:
-    """1,264 bytes, which took minutes and memory without a limit."""
     small = {**SMALL_CHIPS, "board": "Td9d6hQc", "stacks": 2}
     path = save_game(compile_game("holdem", **small, cut=True), tmp_path / "game.npz")
     with np.load(path) as file:
@@ -254,10 +251,7 @@ def test_a_file_that_names_too_much_betting_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_boards_that_leave_a_hand(seed: int) -> None:
-    """Infosets are pairs of a hand and a board that leave the other player some hand.
-
-    They are counted in closed form, except for boards that share a card with all hands.
-    """
+    """Counted in closed form, except for boards that share a card with all hands."""
     rng = np.random.default_rng(seed)
     cards, width, deals = int(rng.integers(6, 11)), int(rng.integers(1, 4)), ((1,), (2, 1), (1, 1))
     every = np.array(list(combinations(range(cards), width)))
@@ -282,7 +276,6 @@ FOLDED = "22-77,A9s-A2s,K9s-K2s,Q8s-Q2s,A9o-A2o,K9o-K2o,Q9o-Q2o,72o"
 
 @pytest.mark.parametrize("players", [2, 4])
 def test_folded_players_are_told_and_limited(players: int) -> None:
-    """They took 51 and 203 MiB that no limit held."""
     spot: dict[str, Any] = {"board": "Td9d6hQc2s", "ranges": (WIDE, WIDE), "pot": 55, "stacks": 100}
     folded = [FOLDED] * players
     for work in (compile_game, game_size):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from support.card_games import EveryRound, RandomSuits, pay
-from support.layouts import farthest
+from support.layouts import step_alike
 from support.tiers import tiered
 from support.variants import VARIANTS
 from tensorcfr import GameError, Solution, Solver, compile_game, solve
@@ -47,7 +47,6 @@ def games(deck: str, seeds: range) -> list[ChunkedGame]:
         if len(found) == 2:
             break
         game = compile_game(RandomSuits(seed, **DECKS[deck]))
-        assert isinstance(game, ChunkedGame)
         acts = {int(player) for player in game.nodes.betting.player if player >= 0}
         if acts == {0, 1} and game.nodes.betting.rounds == DECKS[deck]["rounds"]:
             found.append(game)
@@ -58,33 +57,16 @@ def games(deck: str, seeds: range) -> list[ChunkedGame]:
     "deck", tiered(DECKS, ["two cards, turn", "a board of two suits", "three at once"])
 )
 def test_the_reduced_game_equals_the_whole(deck: str) -> None:
-    """Averages, last iterates, values and best responses, after every iteration.
-
-    The floor keeps every reach above 0; see ``test_card_games.py``.
-    """
+    """With a floor, which keeps every reach above 0; see ``test_card_games.py``."""
     found = games(deck, EVEN)
     assert found
     for game in found:
         whole = compile_game(game.nodes.rules, symmetry=False)
-        assert isinstance(whole, ChunkedGame)
         assert game.n_infosets == whole.n_infosets
         assert game.chunks.n_numbers < 0.8 * whole.chunks.n_numbers
         algorithm = VARIANTS["cfr+"][0](floor=0.01)
-        one, other = Solver(game, algorithm), Solver(whole, algorithm)
-        for count in (1, 1, 4):
-            one.iterate(count)
-            other.iterate(count)
-            for a, b in (
-                (one.average_policy(), other.average_policy()),
-                (one.current_policy(), other.current_policy()),
-            ):
-                # Differences of sums are exact to the size of the sums, not to their own.
-                assert farthest(b, a) <= 1e-9
-            found, expected = one.evaluate(), other.evaluate()
-            np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-12)
-            np.testing.assert_allclose(
-                found.best_responses, expected.best_responses, rtol=0, atol=1e-12
-            )
+        # Differences of sums are exact to the size of the sums, not to their own.
+        step_alike(Solver(game, algorithm), Solver(whole, algorithm), (1, 1, 4), strategies=1e-9)
 
 
 TWICE: dict[str, dict[str, Any]] = {
@@ -131,14 +113,9 @@ def every_line(rules: EveryRound) -> list[str]:
     ),
 )
 def test_boards_that_are_merged_twice(deck: str) -> None:
-    """Every hand on every board plays as in the game that keeps suits apart.
-
-    With three suits the order matters in which two permutations follow each other.  Folds and
-    showdowns before the last card count for all boards that are alike.
-    """
+    """Every hand on every board plays as in the game that keeps suits apart."""
     rules = EveryRound(3, rounds=2, **TWICE[deck])
     game, whole = compile_game(rules), compile_game(rules, symmetry=False)
-    assert isinstance(game, ChunkedGame)
     assert game.chunks.n_chunks < whole.chunks.n_chunks
     one, other = (solve(g, VARIANTS["cfr+"][0](floor=0.01), iters=6) for g in (game, whole))
     np.testing.assert_allclose(one.value, other.value, rtol=0, atol=1e-12)
@@ -197,11 +174,9 @@ def test_files_know_whether_suits_were_told_apart(tmp_path: Path, interpreted: N
 
 @pytest.mark.parametrize("deck", DECKS)
 def test_numbers_are_counted_before(deck: str) -> None:
-    """The size says what the solver's arrays hold, or a little more: it counts the ways into the
-    last round line by line."""
+    """The size says what the solver's arrays hold, or a little more."""
     for game in games(deck, EVEN):
         size = size_of_cards(game.nodes.rules, game.name).chunks
-        assert size is not None
         chunks = game.chunks
         deals = sum(game.nodes.board_begin[player][0][-1] for player in range(2)) + 2
         used = chunks.trunk.n_sequences + int(np.diff(chunks.number_offset).sum())
@@ -212,11 +187,7 @@ def test_numbers_are_counted_before(deck: str) -> None:
 
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
 def test_the_definition_of_the_payoffs(precision: type) -> None:
-    """Products of the reduced forms equal those that the verbs work out hand by hand.
-
-    In the last game boards have more classes of hands and then fewer ones, and player 0 has hands
-    that player 1 has not.
-    """
+    """Products of the reduced forms equal those that the verbs work out hand by hand."""
     rng = np.random.default_rng(5)
     bound = 1e-13 if precision is np.float64 else 1e-5
     deck: dict[str, Any] = {
@@ -256,7 +227,6 @@ SPOT: dict[str, Any] = {
 def test_a_turn_spot() -> None:
     """Clubs and spades are alike, hearts are not: values, and every hand at every kind of line."""
     game, whole = (compile_game("holdem", **SPOT, symmetry=s) for s in (True, False))
-    assert isinstance(game, ChunkedGame)
     assert game.chunks.n_chunks < whole.chunks.n_chunks
     one, other = (solve(g, "cfr+", iters=40, precision="float64") for g in (game, whole))
     assert one.value[0] == pytest.approx(other.value[0], abs=1e-9)
@@ -274,8 +244,7 @@ def test_a_turn_spot() -> None:
 @pytest.mark.full
 @pytest.mark.compiled
 def test_a_flop_spot() -> None:
-    """Clubs and spades are alike: of 49 x 48 boards 23 x 35 + 13 x 48 are solved.  With a floor,
-    because reaches of 0 make exact ties, which rounding decides (see ``test_card_games.py``)."""
+    """Of 49 x 48 boards 23 x 35 + 13 x 48 are solved; with a floor, see ``test_card_games.py``."""
     spot = SPOT | {"board": "Td9d6h", "stacks": 150, "bets": "50%"}
     one, other = (
         Solver(
@@ -286,14 +255,11 @@ def test_a_flop_spot() -> None:
         for s in (True, False)
     )
     assert (one.game.chunks.n_chunks, other.game.chunks.n_chunks) == (1429, 49 * 48)
-    for _ in range(5):
-        one.iterate(2)
-        other.iterate(2)
-        found, expected = one.evaluate(), other.evaluate()
-        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-11)
-        np.testing.assert_allclose(
-            found.best_responses, expected.best_responses, rtol=0, atol=1e-11
-        )
+    one.iterate(10)
+    other.iterate(10)
+    found, expected = one.evaluate(), other.evaluate()
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(found.best_responses, expected.best_responses, rtol=0, atol=1e-11)
 
 
 class Wrong(RandomSuits):

@@ -116,8 +116,7 @@ TOO_LARGE: dict[str, tuple[Callable[[], Any], int]] = {
     [pytest.param(case, marks=[pytest.mark.full] if "chess" in case else []) for case in TOO_LARGE],
 )
 def test_refused_within_the_limit(case: str) -> None:
-    """Issue: kuhn(cards=3000) took 3.3 GiB at 102 MiB, leduc(ranks=500) 14 GiB at 6, chess the
-    machine.  What is taken in the end says little of what was taken meanwhile: that is measured."""
+    """By the highest memory of the process meanwhile."""
     if case.startswith("OpenSpiel"):
         pytest.importorskip("pyspiel")
     make, mebibytes = TOO_LARGE[case]
@@ -139,7 +138,6 @@ def test_refused_within_the_limit(case: str) -> None:
     ],
 )
 def test_cutting_keeps_its_limit(name: str, cut: Any, mebibytes: int) -> None:
-    """The last one grew by 4.8 GiB."""
     before, peak = memory_budget.taken(), Peak()
     with pytest.raises(MemoryLimitError) as refused:
         compiled(name, cut=cut, memory_limit=mebibytes * MIB)
@@ -203,8 +201,7 @@ def test_compiling_takes_little_more_than_the_game() -> None:
 
 
 def test_compiling_pairs_of_hands_is_told() -> None:
-    """Payoffs before the first deal are worked out for every pair of 1,326 hands: fifty times the
-    compiled game, of which only what its nodes need stays."""
+    """Every pair of 1,326 hands is worked out, of which only a fiftieth stays."""
     told = game_size("push_or_fold").bytes_compiling
     compiled("push_or_fold(stacks=4)")  # Loads kernels and modules.
     holdem_runouts.cache_clear()
@@ -221,8 +218,6 @@ def test_compiling_pairs_of_hands_is_told() -> None:
 def test_a_size_says_what_a_cut_takes(name: str) -> None:
     """Not more than a percent less than the solver itself, and more where hands are merged."""
     size, game = game_size(name), compiled(name, cut=True)
-    assert game.chunks is not None
-    assert size.chunks is not None
     assert 0.99 * game.chunks.n_numbers <= size.chunks.numbers + game.chunks.n_chunks * ROW
 
 
@@ -235,8 +230,7 @@ def test_a_history_that_goes_on_and_on(game: Any) -> None:
 
 
 def test_probes_do_not_refuse_what_fits() -> None:
-    """goofspiel(cards=5) has 26,931 histories (its own docstring), liar's dice 294,883: probes say
-    too much of neither."""
+    """26,931 and 294,883 histories (docstrings of the games)."""
     compiled("goofspiel(cards=5)", memory_limit=12 * MIB)
     compiled("liars_dice", memory_limit=20 * MIB)
 
@@ -323,14 +317,8 @@ def test_bytes_for_people() -> None:
 def groups(
     root: Path, own: str, mounts: list[tuple[str, str, str, str]], files: dict[str, int]
 ) -> list[int]:
-    """What the groups of a made-up system leave.
-
-    Args:
-        root: Where the system is.
-        own: ``/proc/self/cgroup``.
-        mounts: Per mount what of the hierarchy is mounted, where, type, and options.
-        files: Contents.
-    """
+    """What the groups of a made-up system leave: ``/proc/self/cgroup``, mounts, and contents of
+    files."""
     process = root / "proc"
     process.mkdir()
     (process / "cgroup").write_text(own)
@@ -349,10 +337,9 @@ def groups(
     return list(memory_budget._left_in_groups(process, root))
 
 
-def test_version_2_nested(tmp_path: Path) -> None:
-    """The least of what the groups along the path leave; a group without a limit leaves all."""
-    left = groups(
-        tmp_path,
+CONTAINERS: dict[str, tuple[str, list[tuple[str, str, str, str]], dict[str, Any], list[int]]] = {
+    # The least of what the groups along the path leave; a group without a limit leaves all.
+    "version 2, nested": (
         "0::/user/job/step\n",
         [("/", "/sys/fs/cgroup", "cgroup2", "nsdelegate")],
         {
@@ -363,21 +350,16 @@ def test_version_2_nested(tmp_path: Path) -> None:
             "/sys/fs/cgroup/user/job/memory.current": 1000,
             "/sys/fs/cgroup/user/job/step/memory.current": 900,
         },
-    )
-    assert sorted(left) == [600, 2000]
-
-
-def test_version_2_without_a_number(tmp_path: Path) -> None:
-    path = tmp_path / "sys/fs/cgroup/memory.max"
-    path.parent.mkdir(parents=True)
-    path.write_text("max\n")
-    assert groups(tmp_path, "0::/\n", [("/", "/sys/fs/cgroup", "cgroup2", "x")], {}) == []
-
-
-def test_version_1_in_a_container(tmp_path: Path) -> None:
-    """The container sees its own part, mounted where the whole would be; the path is the host's."""
-    left = groups(
-        tmp_path,
+        [600, 2000],
+    ),
+    "version 2, without a number": (
+        "0::/\n",
+        [("/", "/sys/fs/cgroup", "cgroup2", "x")],
+        {"/sys/fs/cgroup/memory.max": "max"},
+        [],
+    ),
+    # The container sees its own part, mounted where the whole would be; the path is the host's.
+    "version 1": (
         "9:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc/inner\n0::/docker/abc\n",
         [
             ("/docker/abc", "/sys/fs/cgroup/cpu", "cgroup", "cpu,cpuacct"),
@@ -391,26 +373,28 @@ def test_version_1_in_a_container(tmp_path: Path) -> None:
             "/sys/fs/cgroup/my memory/inner/memory.limit_in_bytes": 6000,
             "/sys/fs/cgroup/my memory/inner/memory.usage_in_bytes": 2000,
         },
-    )
-    assert sorted(left) == [4000, 5300]
-
-
-def test_a_path_that_is_not_there_ends_at_the_group_around_it(tmp_path: Path) -> None:
-    left = groups(
-        tmp_path,
+        [4000, 5300],
+    ),
+    "a path that is not there": (
         "4:memory:/gone/away\n",
         [("/", "/sys/fs/cgroup/memory", "cgroup", "memory")],
         {
             "/sys/fs/cgroup/memory/memory.limit_in_bytes": 100,
             "/sys/fs/cgroup/memory/memory.usage_in_bytes": 30,
         },
-    )
-    assert left == [70]
+        [70],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_what_groups_leave(name: str, tmp_path: Path) -> None:
+    *system, expected = CONTAINERS[name]
+    assert sorted(groups(tmp_path, *system)) == expected
 
 
 @pytest.mark.parametrize("left", [0, -5, 10])
 def test_something_is_always_free(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
-    """Issue: it once said 0, and every game was refused."""
     monkeypatch.setattr(memory_budget, "_left_in_groups", lambda: iter([left]))
     assert memory_budget.free_memory() == memory_budget.LEAST
     assert compiled("kuhn").n_infosets == 12
@@ -424,8 +408,7 @@ def test_the_least_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_the_system_says_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line ``MemAvailable`` in KiB; without it half of the machine's memory; without either a
-    number that is always said."""
+    """``MemAvailable`` in KiB; else half of the machine's memory; else a fixed number."""
     said = {"text": "MemTotal: 9 kB\nMemFree: 7 kB\nMemAvailable:  5 kB\n"}
 
     def opened(path: str) -> io.StringIO:

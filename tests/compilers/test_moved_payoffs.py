@@ -51,7 +51,6 @@ def sealed_bids(payoff: Mapping[tuple[str, str], float]) -> Written:
 
 
 def small_form(game: CompiledGame) -> SequenceForm:
-    assert game.merged is not None
     form: SequenceForm = game.merged.form
     return form
 
@@ -61,7 +60,6 @@ def payoffs_of(game: CompiledGame) -> dict[tuple[str, str], float]:
     form = small_form(game)
     name = {int(empty): "" for empty in form.player_sequences[:-1]}
     numbers = game.merged_numbers
-    assert numbers is not None
     for infoset, sequence in enumerate(game.infoset_sequence.tolist()):
         for action in game.infoset_actions[infoset]:
             name[int(numbers[sequence])] = action
@@ -204,8 +202,7 @@ def test_the_form_is_optional() -> None:
 
 
 def test_rounding_errors_as_payoffs() -> None:
-    """Resolving makes such games: the most frequent utility is the rounding error of a difference,
-    and utilities near 1 cancel."""
+    """The most frequent utility is the rounding error of a difference, as after resolving."""
     chance = {"x": 0.5, "y": 0.25, "z": 0.25}
     last = {"x": 0.5, "y": 0.5, "z": -1.5}
     nodes: dict[tuple[str, ...], Any] = {(): Chance(chance)}

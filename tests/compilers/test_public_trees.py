@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import cache
-from itertools import product as product_of
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import (
-    EARLY_MARKS,
     MARKS,
     TOLERANCE,
     PerturbedHands,
@@ -30,7 +28,6 @@ from support.equality import (
     rounding,
 )
 from support.payoff_paths import PATHS, forced
-from support.products import naive_product, product, random_reach
 from support.properties import examples
 from support.random_games import (
     MATRIX_KINDS,
@@ -38,9 +35,9 @@ from support.random_games import (
     games_with_copies,
     public_tree_games,
     random_public_tree_game,
-    repeated,
 )
 from support.reference import ReferenceCFR, Tree, build_tree
+from support.tiers import tiered
 from support.variants import PLAIN
 from tensorcfr import (
     CompiledGame,
@@ -60,8 +57,7 @@ from tensorcfr.games.liars_dice import LiarsDice
 from tensorcfr.model.arrays import CHANCE, TERMINAL, SequenceForm
 from tensorcfr.model.expansion import BYTES_PER_HISTORY
 from tensorcfr.model.labels import InfosetActions, InfosetIndex, InfosetLabels
-from tensorcfr.payoff import PayoffBlocks, PayoffEntries
-from tensorcfr.payoff.blocks import BLOCK_TILE, COUNT
+from tensorcfr.payoff import PayoffBlocks
 from tensorcfr.payoff.program import Program
 
 BUILT_IN = (
@@ -74,7 +70,6 @@ BUILT_IN = (
     "bluff(dice=(2, 1), faces=3)",
     "leduc(ranks=4, suits=1)",
 )
-LARGEST = BUILT_IN[-3:]
 
 
 @cache
@@ -83,8 +78,7 @@ def reference_tree(spec: str) -> Tree:
 
 
 def check_every_path(rules: PublicTreeGame, variant: str, marks: Sequence[int]) -> None:
-    """One run of the reference, and a solver for each way to lay out the payoffs, with symmetries
-    merged and not."""
+    """One run of the reference, and a solver for each layout of the payoffs, merged and not."""
     algorithm, options = PLAIN[variant]
     solvers: dict[str, Solver] = {}
     for path in PATHS:
@@ -107,11 +101,8 @@ def check_every_path(rules: PublicTreeGame, variant: str, marks: Sequence[int]) 
             )
 
 
-@pytest.mark.parametrize("variant", ["cfr", "cfr simultaneous", "cfr+"])
-@pytest.mark.parametrize(
-    "spec",
-    [pytest.param(spec, marks=pytest.mark.full if spec in LARGEST else ()) for spec in BUILT_IN],
-)
+@pytest.mark.parametrize("variant", ["cfr simultaneous", "cfr+"])
+@pytest.mark.parametrize("spec", tiered(BUILT_IN, BUILT_IN[:5]))
 def test_built_in_games(spec: str, variant: str) -> None:
     """Perturbed, because on exact ties any two programs part."""
     rules = make_game(spec)
@@ -119,43 +110,16 @@ def test_built_in_games(spec: str, variant: str) -> None:
     check_every_path(PerturbedHands(rules), variant, MARKS)
 
 
-@pytest.mark.full
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("spec", "variant"),
-    [
-        ("leduc", "cfr simultaneous"),
-        ("leduc", "cfr+"),
-        ("leduc(suits=3)", "cfr+"),
-        ("leduc(ranks=4)", "cfr simultaneous"),
-    ],
-)
-def test_leduc(spec: str, variant: str) -> None:
-    """As it is, so that its suits are alike."""
-    rules = make_game(spec)
-    assert isinstance(rules, PublicTreeGame)
-    check_every_path(rules, variant, EARLY_MARKS if spec == "leduc" else EARLY_MARKS[:3])
-
-
-@examples(40)
+@examples(60)
 @given(
-    game=public_tree_games(n_players=2, max_hands=st.sampled_from((1, 3, 5))),
+    game=st.one_of(
+        public_tree_games(n_players=2, max_hands=st.sampled_from((1, 3, 5))), games_with_copies()
+    ),
     variant=st.sampled_from(sorted(PLAIN)),
     path=st.sampled_from(sorted(PATHS)),
 )
 def test_random_games(game: RandomPublicTreeGame, variant: str, path: str) -> None:
-    with forced(path):
-        check_random(game, PLAIN[variant])
-
-
-@examples(40)
-@given(
-    game=games_with_copies(),
-    variant=st.sampled_from(sorted(PLAIN)),
-    path=st.sampled_from(sorted(PATHS)),
-)
-def test_random_games_with_copies(game: RandomPublicTreeGame, variant: str, path: str) -> None:
-    """Terminals that come many times over, so that blocks are longer than one."""
+    """Terminals of some come many times over, so that blocks are longer than one."""
     with forced(path):
         check_random(game, PLAIN[variant])
 
@@ -175,77 +139,6 @@ def test_what_cannot_occur_may_be_no_number() -> None:
 
 
 # ------------------------------------------------------------------------------- the operator
-
-WIDE = {
-    "33 by player 0": ((33, 0),),
-    "150 by player 0": ((150, 0),),
-    "150 by player 1": ((150, 1),),
-    "12 by each": ((13, 0), (12, 1)),
-    "40 by player 1, 6 by chance": ((40, 1), (6, None)),
-}
-"""How often, and by whose choice, the same little game is played."""
-
-
-def wide_game(seed: int, shape: str) -> RandomPublicTreeGame:
-    game = random_public_tree_game(
-        seed, max_hands=5, max_nodes=12, max_depth=4, matrices=MATRIX_KINDS, least_depth=1
-    )
-    for times, by in WIDE[shape]:
-        game = repeated(game, times, by, seed=seed)
-    return game
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("shape", WIDE)
-@pytest.mark.parametrize(
-    "seed",
-    [pytest.param(seed, marks=pytest.mark.slow if seed else pytest.mark.full) for seed in range(3)],
-)
-def test_operator_of_wide_games(seed: int, shape: str) -> None:
-    """Blocks over several tiles, vectors and tails are the sums over the histories."""
-    rules = wide_game(seed, shape)
-    naive: list[np.ndarray] = []
-    for path in PATHS:
-        with forced(path):
-            game = compile_game(rules, symmetry=False)
-        reach = random_reach(game)
-        naive = naive or [naive_product(game, player, reach) for player in range(2)]
-        for player in range(2):
-            g = np.full(game.n_sequences, np.nan)
-            product(game.form, player, reach, g)
-            own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
-            np.testing.assert_allclose(g[own], naive[player][own], rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.full
-def test_wide_games_have_blocks_of_several_tiles() -> None:
-    """The test above tests what it says."""
-    lengths: set[int] = set()
-    for seed, shape in product_of(range(3), WIDE):
-        with forced("blocks"):
-            game = compile_game(wide_game(seed, shape), symmetry=False)
-        assert game.form.part(PayoffEntries) is None
-        for part in game.form.operator:
-            lengths.update(part.block[:, COUNT].tolist())
-    assert max(lengths) > BLOCK_TILE
-    assert any(32 < length < BLOCK_TILE for length in lengths)
-    assert any(length % 8 for length in lengths)
-
-
-@pytest.mark.full
-@pytest.mark.compiled
-@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr", "pcfr+"])
-def test_wide_games_solved(algorithm: str) -> None:
-    """Ten iterations by blocks and by entries."""
-    rules = wide_game(1, "12 by each")
-    averages = []
-    for path in PATHS:
-        with forced(path):
-            solver = Solver(compile_game(rules), algorithm)
-        solver.iterate(10)
-        averages.append(solver.average_probabilities())
-    for average in averages[1:]:
-        np.testing.assert_allclose(average, averages[0], rtol=0, atol=1e-12)
 
 
 def multiplied_out(part: Program, shape: tuple[int, int]) -> np.ndarray:
@@ -411,7 +304,6 @@ def test_rules_are_asked_once_for_states_that_repeat() -> None:
             return super().node(state)
 
     game = compile_game(Counting(faces=4))
-    assert game.public is not None
     assert len(asked) == len(set(asked)) < game.public.tree.n_nodes / 5
 
 
@@ -510,13 +402,6 @@ def test_lazy_labels(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert lazy.infoset_labels.places.find(unknown) is None
     with pytest.raises(IndexError):
         lazy.infoset_labels[len(labels)]
-    for one, other in ((lazy, eager), (eager, lazy)):
-        solver = Solver(one)
-        solver.iterate(5)
-        expected = {label: list(row.values()) for label, row in solver.average_policy().items()}
-        solver = Solver(other)
-        solver.iterate(5)
-        assert difference(solver.average_policy(), expected)[0] == 0.0
 
 
 @examples(25)
@@ -575,8 +460,7 @@ def test_labels_that_may_be_alike_are_made_at_once(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_three_players_have_no_blocks(threads: int) -> None:
-    """Groups of blocks are for two players; reading those of a third read what lies behind the
-    array."""
+    """Groups of blocks are for two players."""
     game, tree = built("kuhn, 3 players, perturbed")
     assert game.form.part(PayoffBlocks) is None
     algorithm, options = PLAIN["cfr"]
@@ -607,8 +491,7 @@ def buckets_and_those_above(form: SequenceForm) -> list[tuple[int, int]]:
 
 
 def test_bids_make_levels() -> None:
-    """In liar's dice each bid leaves fewer actions: a player's infosets with one number of actions
-    are one bucket, whatever was bid before."""
+    """Each bid leaves fewer actions: infosets with one number of actions are one bucket."""
     form = compile_game("liars_dice").form
     assert form.player_buckets.tolist() == [0, 12, 24]
     for own in (slice(0, 12), slice(12, 24)):

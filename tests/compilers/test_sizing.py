@@ -32,24 +32,15 @@ def assert_counted(source: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
+    "source",
     [
-        "kuhn",
-        "kuhn(cards=5)",
-        "kuhn(players=3)",
-        "leduc",
-        "leduc(ranks=4)",
-        "liars_dice(faces=3)",
-        "bluff(dice=(2, 1), faces=3)",
+        *("kuhn(cards=5)", "kuhn(players=3)", "leduc", "bluff(dice=(2, 1), faces=3)"),
+        *(random_public_tree_game(seed) for seed in range(8)),
     ],
+    ids=str,
 )
-def test_games_of_private_hands_are_counted(name: str) -> None:
-    assert_counted(name)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_random_games_of_private_hands_are_counted(seed: int) -> None:
-    assert_counted(random_public_tree_game(seed))
+def test_games_of_private_hands_are_counted(source: Any) -> None:
+    assert_counted(source)
 
 
 @pytest.mark.parametrize("name", ["goofspiel(cards=4)", "goofspiel(cards=3)"])
@@ -67,8 +58,7 @@ def test_histories_are_estimated(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_estimate_is_unbiased_and_says_its_error(seed: int) -> None:
-    """The mean over many passes is within four of its standard errors of the true number: a
-    wrong weight (that of the kept child alone, say) is off by factors."""
+    """The mean over many passes is within four of its standard errors of the true number."""
     rules = random_game(seed)
     size, game = game_size(rules, seconds=1.0, seed=seed), compile_game(rules)
     slack = 4 * size.relative_error * size.histories + 1e-9
@@ -99,9 +89,7 @@ class Deep(Game):
 
 
 def test_a_compile_that_cannot_fit_says_about_how_much_it_needs() -> None:
-    with pytest.raises(
-        MemoryLimitError, match=r"about .* histories\) needs about .*limit is 40"
-    ) as caught:
+    with pytest.raises(MemoryLimitError, match=r"histories\) needs about .*limit is 40") as caught:
         compile_game(Deep(21), memory_limit=40 << 20)
     true = (2**22 - 1) * history_reader.BYTES_AFTER_READING
     assert caught.value.needed == pytest.approx(true, rel=0.1)
@@ -148,7 +136,6 @@ def test_a_pass_that_does_not_end_in_time(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_game_that_no_machine_holds() -> None:
-    """A game of 2 ** 200 histories: chess was said to take 1024 PiB and 8e37 years an iteration."""
     said = str(game_size(Deep(200), seconds=0.1))
     assert "too large to compile: that would take more than 1,024 PiB" in said
     assert "per iteration" not in said
@@ -179,8 +166,7 @@ def test_progress_while_histories_are_walked(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_walk_of_unknown_length_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once, after half a minute, where nobody follows it: an import of OpenSpiel's Oshi-Zumo gave
-    neither a refusal nor a message in four minutes."""
+    """Once, after half a minute, where nobody follows it."""
     monkeypatch.setattr(sizing, "WARNED_AFTER", 0.0)
     with pytest.warns(
         UserWarning, match=r"[\d,]+ histories read in .* s, and samples do not"

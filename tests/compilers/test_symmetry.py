@@ -19,11 +19,9 @@ from support.interpreted import interpreted_kernels
 from support.payoff_paths import PATHS, forced
 from support.properties import examples
 from support.random_games import (
-    MATRIX_KINDS,
     RandomPublicTreeGame,
     public_tree_games,
     random_public_tree_game,
-    repeated,
     with_equal_outcomes,
     with_twin,
 )
@@ -50,7 +48,6 @@ SUITED = ("leduc", "leduc(suits=3)", "leduc(ranks=4)", "leduc(ranks=5)")
 
 
 def merged_infosets(game: CompiledGame) -> list[int]:
-    assert game.merged is not None
     return np.diff(game.merged.form.player_infosets).tolist()
 
 
@@ -103,18 +100,6 @@ def test_suits_are_merged(spec: str, infosets: int) -> None:
     assert game.without_merging().form is game.form
 
 
-@pytest.mark.full
-@pytest.mark.compiled
-def test_a_whole_deck() -> None:
-    """Thirteen ranks of four suits: 39,936 infosets a player are 2,574."""
-    game = compile_game("leduc(ranks=13, suits=4)", cut=False)
-    assert merged_infosets(game) == [2574, 2574]
-    solver = Solver(game)
-    solver.iterate(20)
-    assert_solves_the_whole(solver)
-    assert "tree" not in vars(game)
-
-
 @pytest.mark.parametrize(
     "spec",
     [
@@ -133,13 +118,7 @@ def test_games_without_symmetry_are_left_alone(spec: str) -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        pytest.param(name, marks=[] if name in ("cfr", "dcfr") else [pytest.mark.full])
-        for name in SCALE_FREE
-    ],
-)
+@pytest.mark.parametrize("algorithm", tiered(SCALE_FREE, ["cfr", "dcfr"]))
 @pytest.mark.parametrize("spec", SUITED)
 def test_merged_plays_as_the_whole(spec: str, algorithm: str) -> None:
     """Five iterations; Leduc is full of near ties, on which rounding grows later."""
@@ -155,22 +134,9 @@ def test_merged_solution_in_the_whole_game(spec: str, algorithm: str) -> None:
     assert_solves_the_whole(solver)
 
 
-def test_alike_infosets_play_alike() -> None:
-    """Spades and hearts in the answer have the very same strategies."""
-    game = compile_game("leduc")
-    solver = Solver(game)
-    solver.iterate(50)
-    policy = solver.average_policy()
-    for card, label in (("J", ""), ("Q", " cr"), ("K", " crc/Js r")):
-        spades = list(policy[f"{card}s{label}"].values())
-        hearts = list(policy[f"{card}h{label.replace('Js', 'Jh')}"].values())
-        assert spades == hearts
-
-
 @pytest.mark.compiled
 def test_exponential_weights_are_not_merged() -> None:
-    """Hedge is no scale-free rule: one infoset that stood for two would have twice the regrets,
-    which is a larger ``eta``.  So it sweeps the whole game."""
+    """One infoset that stood for two would have twice the regrets, a larger ``eta``."""
     game = compile_game("leduc")
     merged, whole = Solver(game, "hedge"), Solver(game.without_merging(), "hedge")
     for solver in (merged, whole):
@@ -205,7 +171,6 @@ def test_twins_are_merged(
     twins = with_twin(game, player, data.draw(st.integers(0, game.prior.shape[player] - 1)))
     with forced(path), interpreted_kernels():
         doubled, single = compile_game(twins), compile_game(game)
-        assert doubled.merged is not None
         assert doubled.merged.form.n_sequences <= single.n_sequences
         check_random(twins, PLAIN[variant])
         solver = Solver(doubled, PLAIN[variant][0])
@@ -225,7 +190,6 @@ def test_equal_outcomes_are_merged(game: RandomPublicTreeGame, variant: str, pat
     with forced(path):
         doubled, single = compile_game(many), compile_game(game)
         if any(isinstance(node, Chance) for node in game.said.values()):
-            assert doubled.merged is not None
             assert doubled.merged.form.n_sequences <= single.n_sequences
         check_random(many, PLAIN[variant])
     solver = Solver(doubled, PLAIN[variant][0])
@@ -235,8 +199,7 @@ def test_equal_outcomes_are_merged(game: RandomPublicTreeGame, variant: str, pat
 
 @pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=pytest.mark.full)])
 def test_as_many_sequences_in_another_order(precision: str) -> None:
-    """Nothing but outcomes is merged, and the infosets that are left lie differently: arrays of
-    either form have the same size, and are not to be taken for each other."""
+    """Arrays of either form have the same size, and are not to be taken for each other."""
     rules = random_public_tree_game(
         693,
         n_players=2,
@@ -251,7 +214,6 @@ def test_as_many_sequences_in_another_order(precision: str) -> None:
         least_depth=2,
     )
     game = compile_game(with_equal_outcomes(rules))
-    assert game.merged is not None
     assert game.merged.form.n_sequences == game.n_sequences
     assert np.any(np.diff(game.merged.sequence.astype(int)) < 0)
     record = PACED_CFR_PLUS(average_power=5)
@@ -281,20 +243,6 @@ def test_as_many_sequences_in_another_order(precision: str) -> None:
     assert not np.array_equal(other, game.merged.sequence)
     with pytest.raises(ValueError, match=r"other infosets .* merged"):
         solve(replace(game, merged=replace(game.merged, sequence=other)), start=solution, iters=1)
-
-
-@examples(25)
-@given(
-    game=two_player_games(max_nodes=st.sampled_from((4, 8))),
-    algorithm=st.sampled_from(SCALE_FREE),
-    times=st.sampled_from((2, 3)),
-)
-def test_everything_at_once(game: RandomPublicTreeGame, algorithm: str, times: int) -> None:
-    """Twins of both players, and a first move of chance that means nothing."""
-    for player in range(2):
-        game = with_twin(game, player, 0)
-    rules = repeated(game, times, None, alike=True)
-    assert_one_answer(compile_game(rules), algorithm, 3)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -334,11 +282,7 @@ def test_a_deal_more_likely_is_no_symmetry() -> None:
 
 
 class Flush(PublicTreeGame):
-    """One card of two suits each; a suit is turned up, and who holds it wins.
-
-    At the root both suits are alike: rename them, and nothing has changed.  After the board
-    they are not, so a solver that merged the hands would play them alike there.
-    """
+    """One card of two suits each, alike until a suit is turned up, and who holds it wins."""
 
     hands = [("s", "h"), ("s", "h")]
     prior = np.full((2, 2), 0.25)
@@ -380,8 +324,7 @@ def test_hands_that_later_chance_tells_apart(path: str) -> None:
 
 
 def test_two_ranks_are_alike_until_the_board() -> None:
-    """With two ranks somebody always pairs the board, so J and Q are alike before it: this is
-    one of the games of which nothing is merged, the suits neither."""
+    """With two ranks somebody always pairs the board; of such games nothing is merged."""
     assert compile_game("leduc(ranks=2)").merged is None
 
 
@@ -431,7 +374,6 @@ def test_random_suited_games(
     rules = Suited(ranks, ranks, suits)
     with forced(path):
         game = compile_game(rules)
-    assert game.merged is not None
     # Before the board 3 nodes with ``ranks`` hands, after it 4 by ``ranks`` boards, 2 a player.
     assert game.merged.form.n_infosets == 3 * ranks + 12 * ranks * ranks
     assert_one_answer(game, algorithm, 20)
@@ -464,17 +406,6 @@ def test_merged_payoffs_are_not_rounded() -> None:
     game = compile_game(Third())
     assert game.merged is not None
     assert Solver(game).evaluate().values[0] == pytest.approx(1 / 3, abs=1e-16)
-
-
-@pytest.mark.full
-def test_matrix_kinds_with_twins() -> None:
-    """Every kind of matrix in a merged game whose payoffs are all blocks."""
-    for seed, kind in enumerate(MATRIX_KINDS):
-        game = random_public_tree_game(seed, max_hands=4, max_nodes=10, matrices=(kind,))
-        rules = repeated(with_twin(with_twin(game, 0, 0), 1, 0), 3, 0)
-        for path in PATHS:
-            with forced(path):
-                check_random(rules, PLAIN["cfr+"])
 
 
 class Dead(PublicTreeGame):
@@ -532,7 +463,6 @@ def test_decisions_without_a_choice_are_left_out() -> None:
     """Wherever they stand; the answer has them all the same."""
     game = compile_game(Forced())
     check(game, expand=True)
-    assert game.merged is not None
     assert (game.merged.form.bucket_actions > 1).all()
     assert_one_answer(game, "cfr+", 20)
     assert Solver(game).average_policy()["a"] == {"go": 1.0}

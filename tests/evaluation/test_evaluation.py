@@ -153,19 +153,10 @@ def test_equals_the_recursion(spec: str) -> None:
         assert_best_response_earns_its_value(game, policy)
 
 
-@given(games(), st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
-@examples(100)
-def test_equals_the_recursion_on_random_games(rules: RandomGame, seed: int, kind: str) -> None:
-    game = compile_game(rules)
-    policy = random_policy(game, seed, kind)
-    assert_equals_reference(as_tree(rules), game, policy)
-    assert_best_response_earns_its_value(game, policy)
-
-
-@given(public_tree_games(), st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
-@examples(50)
-def test_equals_the_recursion_on_random_games_of_hands(
-    rules: RandomPublicTreeGame, seed: int, kind: str
+@given(st.one_of(games(), public_tree_games()), st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
+@examples(120)
+def test_equals_the_recursion_on_random_games(
+    rules: RandomGame | RandomPublicTreeGame, seed: int, kind: str
 ) -> None:
     game = compile_game(rules)
     policy = random_policy(game, seed, kind)
@@ -307,8 +298,8 @@ def test_the_same_game_compiled_twice_shares_policies() -> None:
     assert values == pytest.approx((0.125, -0.125))
 
 
-@pytest.mark.parametrize("player", [2, -1])
+@pytest.mark.parametrize("player", [2, -1, True])
 def test_a_player_who_does_not_exist(player: int) -> None:
     game = compiled("kuhn")
-    with pytest.raises(ValueError, match=f"player must be .*, not {player}"):
+    with pytest.raises(ValueError, match="player must be"):
         best_response(game, Policy.uniform(game), player)

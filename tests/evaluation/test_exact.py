@@ -182,7 +182,6 @@ def test_target_zero_is_exact() -> None:
     for algorithm in (None, "auto"):
         solution = solve(game, algorithm, target=0)
         assert (solution.status, solution.algorithm) == (Status.EXACT, LP)
-        assert solution.exact is not None
         assert solution.exact.values == (Fraction(-1, 18), Fraction(1, 18))
         assert solution.nash_conv == pytest.approx(0, abs=1e-15)
         assert solution.policy["Q"]["bet"] == 0.0
@@ -201,9 +200,7 @@ def test_strategies_that_are_not_near() -> None:
 
 def test_payoffs_that_are_no_fractions() -> None:
     game = compile_game(MatrixGame(np.array([[np.pi, 0.0], [0.0, 1.0]])))
-    with pytest.raises(
-        ValueError, match=r"is 3\.14.* not a fraction with a denominator up to 1,000"
-    ):
+    with pytest.raises(ValueError, match=r"is 3\.14.* not a fraction with a denominator up to"):
         exact_equilibrium(game)
 
 
@@ -218,7 +215,5 @@ def test_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="reaches are unknown, more than 1"):
         exact_equilibrium(compile_game("kuhn"))
     monkeypatch.setitem(sys.modules, "flint", None)
-    with pytest.raises(
-        MissingExtraError, match=r"'python-flint'.*pip install 'tensorcfr\[exact\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=r"'python-flint'.*tensorcfr\[exact\]'"):
         solve(compile_game("kuhn"), target=0)

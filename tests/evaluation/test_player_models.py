@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, bits, difference, rounding
 from support.interpreted import interpreted_kernels
-from support.layouts import in_chunks, numbers_of, same_strategies
+from support.layouts import in_chunks, numbers_of, step_alike
 from support.properties import examples
 from support.random_games import games, public_tree_games
 from support.reference import ReferenceCFR, normalized
@@ -287,14 +287,7 @@ def test_chunks_equal_the_flat_game(method: str, player: int, interpreted: None)
         Solver(game, "dcfr", locks=model_locks(game, model, player, 0.6, method=method))
         for game, model in ((flat, policy), (cut, in_chunks(policy, cut)))
     ]
-    for solver in solvers:
-        solver.iterate(3)
-    one, other = solvers
-    assert same_strategies(one, other) < 1e-12
-    assert other.evaluate().values == pytest.approx(one.evaluate().values, abs=1e-12)
-    assert other.evaluate().best_responses == pytest.approx(
-        one.evaluate().best_responses, abs=1e-12
-    )
+    step_alike(*solvers, (3,))
 
 
 @pytest.mark.parametrize("method", METHODS)

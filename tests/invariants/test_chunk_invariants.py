@@ -15,11 +15,7 @@ from tensorcfr.compilers.cards import card_compiler as card_game
 from tensorcfr.compilers.cut import cut_compiler as cut_chunks
 from tensorcfr.compilers.invariants import INVARIANTS, check_chunks
 from tensorcfr.errors import InvariantError
-from tensorcfr.model.chunked_form import (
-    ChunkedForm,
-    Entered,
-    pass_order_of,
-)
+from tensorcfr.model.chunked_form import ChunkedForm, Entered, pass_order_of
 
 LEDUC = 2186
 """Sequences of Leduc, as tests/games/test_games.py counts them: 1,093 of each player."""
@@ -296,7 +292,7 @@ def test_boards_of_equal_structure_share_all_but_their_hands() -> None:
     assert one < other
     changed = of_place(other, "cards/same", 0, to=0)(game)
     with pytest.raises(
-        InvariantError, match=f"K3 .*shapes {one} and {other} share .*, but not cards/same"
+        InvariantError, match=f"K3 .*{one} and {other} share .*, but not cards/same"
     ):
         check_chunks(changed)
 

@@ -178,13 +178,13 @@ def test_iteration(name: str) -> None:
 
 def test_lanes_beyond_one_tile() -> None:
     """Buckets and slices longer than a tile are cut, and give what uncut ones give."""
-    game = compile_game("kuhn(cards=600)", memory_limit=16 << 30)
+    cards = 2 * tiles.TILE + 10
+    game = compile_game(f"kuhn(cards={cards})", memory_limit=16 << 30)
     assert game.form.bucket_lanes.max() > 2 * tiles.TILE
     reach = random_reach(game)
     # A showdown against card j pays by rank: for pass-pass, the sum below i minus that above.
     g = np.empty(game.n_sequences)
     product(game.form, 1, reach, g)
-    cards = 600
     by_label = game.infoset_index
     opener = np.array([reach[game.sequences(by_label[c])][0] for c in map(str, range(cards))])
     below = np.concatenate([[0.0], np.cumsum(opener)[:-1]])
@@ -295,9 +295,7 @@ def test_other_errors_of_the_compiler_are_not_swallowed(monkeypatch: pytest.Monk
 
 @pytest.mark.compiled
 def test_small_games_count_few_references() -> None:
-    """Numba counts references to arrays by atomic operations, which a view in a loop calls for.
-    They were three quarters of the time of Kuhn poker with 29 of them in the code, and are few with
-    17 (numba 0.68, x86). A check of every index keeps most pairs from being removed."""
+    """Atomic counts were three quarters of the time of Kuhn poker with 29 of them in the code."""
     if numba.config.BOUNDSCHECK:
         pytest.skip("indices are checked")
     solver = Solver(compile_game("kuhn"), CFR_PLUS)

@@ -149,11 +149,7 @@ def test_the_number_of_helpers_is_checked(
 
 
 class Answers(jit_pieces.PieceQueue):
-    """Queue of pieces from which a helper takes each at once.
-
-    Args:
-        answers: Function that returns the helper's answer to a request.
-    """
+    """A queue of pieces from which a helper takes each at once; ``answers`` is the helper."""
 
     def __init__(self, answers: Callable[[bytes], bytes | None]) -> None:
         super().__init__()

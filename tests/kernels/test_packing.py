@@ -60,8 +60,7 @@ def nothing(size: int = SIZE) -> tuple[np.ndarray, np.ndarray]:
 
 @WAYS
 def test_the_largest_is_kept_and_the_others_are_the_nearest(way: Way) -> None:
-    """What is packed again does not change, and what one player packs changes nothing of the
-    other."""
+    """To pack again changes nothing, nor does a player's packing the other's numbers."""
     numbers, (packed, scale) = drawn(1), nothing()
     found = np.empty_like(numbers)
     for player, own in enumerate(BOTH):
@@ -102,7 +101,7 @@ def test_halves_are_rounded_to_even_numbers(way: Way) -> None:
 
 
 @WAYS
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_what_is_added_to_an_average(way: Way, seed: int) -> None:
     """Unpacked, added to in floats and packed again; other numbers stay as they are."""
     draw = np.random.default_rng(seed)
@@ -133,7 +132,7 @@ def test_what_is_added_to_an_average(way: Way, seed: int) -> None:
     np.testing.assert_array_equal(scale, scales)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_instructions_equal_numpy(seed: int) -> None:
     """Bit for bit, for any part of a chunk."""
     draw = np.random.default_rng(seed)

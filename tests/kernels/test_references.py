@@ -131,14 +131,12 @@ def test_solvers_free_what_they_make(counted: None) -> None:
 
 @pytest.mark.full
 def test_a_pass_over_chunks_counts_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A visit of a small chunk took more than twice as long with counts."""
     # Compiled anew: code from the cache cannot be looked at.
     kernel = numba.njit(**jit._KERNEL)(chunk_passes.run_passes.py_func)
     monkeypatch.setattr(chunk_passes, "run_passes", kernel)
     Solver(compile_game("kuhn", cut=1), "cfr+").iterate(1)
     (code,) = kernel.inspect_llvm().values()
     passes = re.search(r"\ndefine [^\n]*10run_passes\d.*?\n}", code, re.DOTALL)
-    assert passes is not None
     # The kernel frees its scratch at the end, and that is all.
     assert "NRT_incref" not in passes[0]
     assert passes[0].count("NRT_decref") <= 4

@@ -28,10 +28,7 @@ def random_part(
     *,
     orders: bool = False,
 ) -> SequenceForm:
-    """Three random ranges on two boards of one card, with classes of one hand, or of two.
-
-    With ``orders``, every second terminal has payoffs by order, too.
-    """
+    """Three random ranges on two boards; with ``orders``, every second terminal pays by order."""
     numbers = deck * (3 - width)
     # Few cards of a large deck, so that many hands share one.
     cards_dealt = range(deck) if deck <= 12 else [*range(6), *range(deck - 3, deck)]

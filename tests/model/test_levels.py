@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import compile_game
 from tensorcfr.compilers import flat_compiler
-from tensorcfr.model import arrays as module
 from tensorcfr.model.arrays import levels, levels_below_root
 
 
@@ -40,10 +37,6 @@ def test_levels_are_the_nodes_by_depth(seed: int) -> None:
 def test_a_tree_of_one_node_has_one_level() -> None:
     assert list(levels(np.array([1, 1]))) == [slice(0, 1)]
     assert list(levels_below_root(np.array([1, 1]))) == []
-
-
-def test_the_example_in_the_docstring() -> None:
-    assert doctest.testmod(module, extraglobs={"np": np}).failed == 0
 
 
 def test_without_symmetry_no_merged_form_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorcfr import (
-    CompiledGame,
-    Solution,
-    TeamGame,
-    compile_game,
-    solve,
-    team_game,
-)
+from tensorcfr import CompiledGame, Solution, TeamGame, compile_game, solve, team_game
 from tensorcfr.storage.game_files import pack_game, unpack_game
 
 TEAMS = ((0, 1), (2,))
@@ -104,8 +97,7 @@ def test_damaged_teams(kuhn: CompiledGame, teams: str) -> None:
 def test_members_share_the_payoffs_of_their_team(
     spec: str, teams: tuple[tuple[int, ...], ...]
 ) -> None:
-    """Every member gets the mean of the members; nothing else changes.  Where all are alone, the
-    game is the one without teams."""
+    """Every member gets the mean; where all are alone, nothing changes."""
     alone = compile_game(spec)
     if alone.n_players != sum(map(len, teams)):
         with pytest.raises(ValueError, match="player"):

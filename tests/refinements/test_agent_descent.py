@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.equality import as_game
+from support.equality import as_game, bits
 from support.random_games import random_game, random_public_tree_game
 from support.reference import build_tree
 from support.slow_descent import SlowDescent
@@ -51,7 +51,6 @@ def test_equals_the_slow_one(name: str, options: dict[str, float]) -> None:
             solution = solve(game, record, iters=1)
         else:
             solution = solve(game, start=solution, iters=1)
-    assert solution is not None
     for label, infoset in game.infoset_index.items():
         at = game.sequences(infoset)
         for found, expected in (
@@ -85,7 +84,6 @@ def test_a_record_of_an_older_version() -> None:
 
 
 def test_a_weight_beyond_floats_is_named() -> None:
-    """It was an OverflowError; the solver stays as it was before the iteration."""
     solver = AgentSolver(compile_game("kuhn"), MMD_AGENT(average_power=300))
     with pytest.raises(ValueError, match=r"mmd-agent\(.*its weight is not finite at iteration 11$"):
         solver.iterate(20)
@@ -106,10 +104,7 @@ def test_resumed_to_the_bit(tmp_path: Path) -> None:
     whole = solve(game, MMD_AGENT, iters=40)
     part = Solution.load(solve(game, MMD_AGENT, iters=15).save(tmp_path / "part"))
     rest = solve(part.game, start=part, iters=25)
-    assert whole.state is not None
-    assert rest.state is not None
-    for kept, again in zip(whole.state, rest.state, strict=True):
-        np.testing.assert_array_equal(kept, again)
+    assert bits(whole.state) == bits(rest.state)
 
 
 def test_record_and_refusals() -> None:
@@ -119,10 +114,6 @@ def test_record_and_refusals() -> None:
     assert ALGORITHMS["mmd-agent"] is MMD_AGENT
     with pytest.raises(ValueError, match="mmd-agent: eta"):
         MMD_AGENT(eta=0.0)
-    with pytest.raises(ValueError, match="mmd-agent works in float64, on one thread"):
-        solve(kuhn, MMD_AGENT, iters=1, precision="float32")
-    with pytest.raises(ValueError, match="mmd-agent takes no locks"):
-        solve(kuhn, MMD_AGENT, iters=1, locks={"K": {"bet": 1.0}})
     with pytest.raises(MemoryLimitError, match="solving kuhn"):
         solve(kuhn, MMD_AGENT, iters=1, memory_limit=100)
     with pytest.raises(ValueError, match="mmd-agent keeps values given that infosets are reached"):

@@ -25,10 +25,7 @@ def kings(symmetry: bool = True) -> CompiledGame:
     ids=lambda record: record.name,
 )
 def test_kings_check_behind(record: Algorithm, interpreted: None) -> None:
-    """A bet is called by aces alone; the issue's solver bets a quarter of the time.
-
-    What is left of the bet is the floor, which is 0.0032 after 1,000 iterations, and its average.
-    """
+    """A bet is called by aces alone; what is left of it is the floor and its average."""
     game = kings(symmetry=record is not RTCFR_PLUS)
     solution = solve(game, record(**FALLING), iters=1000)
     assert solution.policy["KsKh check"]["check"] > 0.997
@@ -39,8 +36,7 @@ def test_kings_check_behind(record: Algorithm, interpreted: None) -> None:
 
 
 def test_leduc() -> None:
-    """Half of the largest regrets is gone after 250 iterations and all but 3 % after 1,000; without
-    a floor they stay whatever the number of iterations is."""
+    """All but 3 % of the largest regrets is gone; without a floor they stay."""
     game = compile_game("leduc")
     plain = conditional_regrets(game, solve(game, DCFR, iters=1000).policy)
     falling = conditional_regrets(game, solve(game, DCFR(**FALLING), iters=1000).policy)

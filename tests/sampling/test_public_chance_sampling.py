@@ -11,17 +11,16 @@ from typer.testing import CliRunner
 
 from support.equality import PerturbedHands
 from support.random_games import MATRIX_KINDS, random_game, random_public_tree_game
-from support.reference import DealtGame, Tree, build_tree, regret_matching
-from support.sampled_choices import all_hands, samples
+from support.reference import DealtGame, Tree, build_tree
+from support.sampled_choices import all_hands
 from support.sampled_games import BUILT_IN, RANDOM, SHAPE, rules_of, small
-from support.sampled_increments import expect_increments, some_regrets
+from support.sampled_increments import expect_increments
 from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, SampledSolver, Solver, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS, LCFR, PUBLIC_CHANCE_SAMPLING, Sampling
 from tensorcfr.analysis import regrets, walkthrough
 from tensorcfr.cli import app as commands
 from tensorcfr.games import make_game
-from tensorcfr.kernels import random
 
 LEDUC = compile_game("leduc")
 MORE: dict[str, dict[str, Any]] = {
@@ -47,12 +46,6 @@ CASES: dict[str, Sampling] = {
 }
 
 
-def strategies(tree: Tree, seed: int) -> dict[str, list[float]]:
-    """Some of them, in which not every action is played."""
-    found = some_regrets(tree, seed, negative=True)
-    return {label: regret_matching(row, row, 0) for label, row in found.items()}
-
-
 # -------------------------------------------------------------------------------------- unbiased
 
 
@@ -61,8 +54,7 @@ def strategies(tree: Tree, seed: int) -> dict[str, list[float]]:
 @pytest.mark.parametrize("name", tiered(NAMES, ("kuhn", "random, chance first")))
 @pytest.mark.parametrize("case", CASES)
 def test_expected_increments(case: str, name: str, negative: bool) -> None:
-    """The mean over all public outcomes is what CFR adds, and each sample touches the histories
-    that it should."""
+    """The mean over all public outcomes is what CFR adds."""
     record = CASES[case]
     rules, game, tree = given(name)
     traversal = all_hands(rules, prune=record.prune)
@@ -74,42 +66,6 @@ def test_expected_increments_with_the_jit_off() -> None:
     rules, game, tree = given("random, chance first")
     traversal = all_hands(rules, prune=True)
     expect_increments(game, tree, PUBLIC_CHANCE_SAMPLING, traversal, negative=True)
-
-
-@pytest.mark.compiled
-def test_the_games_above_cover_what_they_are_for() -> None:
-    """Public chance that depends on one hand, on the deal, with outcomes that some deals exclude;
-    several outcomes to sample; nodes that are pruned."""
-    trees = {name: given(name)[1].public.tree for name in NAMES}
-    tables = [tree.chance_table for tree in trees.values()]
-    assert any((np.ptp(table, axis=(1, 2)) > 0).any() for table in tables)
-    assert any(((tree.weight_table == 0) & (tree.prior > 0)).any() for tree in trees.values())
-    several = 0
-    pruned = False
-    for name in NAMES:
-        rules, _, tree = given(name)
-        whole, cut = (
-            list(samples(all_hands(rules, prune=prune), tree, strategies(tree, 3), 0))
-            for prune in (False, True)
-        )
-        several += len(whole) > 2
-        pruned |= sum(s.histories for s in cut) < sum(s.histories for s in whole)
-    assert several >= 4
-    assert pruned
-
-
-def test_an_infoset_weighs_the_same_whatever_is_played() -> None:
-    """Which makes the average right."""
-    rules, _, tree = given("random, chance")
-    found = []
-    for seed in (1, 2):
-        strategy = strategies(tree, seed)
-        met = dict.fromkeys(tree.infosets, 0.0)
-        for sample in samples(all_hands(rules, prune=False), tree, strategy, 0):
-            for label in sample.met:
-                met[label] += sample.probability
-        found.append(met)
-    assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 
 # ----------------------------------------------------------------- nothing to sample: it is CFR
@@ -154,26 +110,6 @@ def test_what_is_cut_changes_nothing() -> None:
 
 
 # ---------------------------------------------------------------------------------- convergence
-
-
-@pytest.mark.slow
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    ("record", "exploitability"),
-    [
-        (PUBLIC_CHANCE_SAMPLING, 0.03),
-        (PUBLIC_CHANCE_SAMPLING(alternating=False), 0.03),
-        (PUBLIC_CHANCE_SAMPLING(averaging="optimistic"), 0.03),
-        (PUBLIC_CHANCE_SAMPLING(variant="lcfr"), 0.03),
-        (PUBLIC_CHANCE_SAMPLING(variant="cfr+"), 0.06),
-    ],
-    ids=str,
-)
-def test_long_runs_reach_the_value_of_leduc(record: Sampling, exploitability: float) -> None:
-    value = solve(LEDUC, "lp").value[0]
-    solution = solve(LEDUC, record, iters=50_000, seed=1, checkpoints=[50_000])
-    assert solution.exploitability < exploitability
-    assert solution.value[0] == pytest.approx(value, abs=exploitability)
 
 
 @pytest.mark.full
@@ -221,26 +157,3 @@ def test_a_deal_cannot_be_given() -> None:
     assert walked.iterations[0]["Q"].new_regret == pytest.approx(
         expected.iterations[0]["Q"].new_regret, abs=1e-15
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"averaging": "simple"}, "one of stochastic, optimistic, not 'simple'"),
-        ({"variant": "dcfr"}, "cannot sample dcfr: it changes all regrets in every iteration"),
-        ({"prune": 1}, "prune must be True or False"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        PUBLIC_CHANCE_SAMPLING(**options)
-
-
-def test_steps_draw_what_one_run_draws() -> None:
-    one, other = (SampledSolver(LEDUC, PUBLIC_CHANCE_SAMPLING, seed=(2, 1)) for _ in range(2))
-    one.iterate(7)
-    for _ in range(7):
-        other.iterate()
-    for a, b in zip(one.state, other.state, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert (one.state.generator != random.seeded((2, 1))).any()

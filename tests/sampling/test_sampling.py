@@ -13,16 +13,8 @@ import pytest
 
 from support.equality import GAMES, as_game, built
 from support.random_games import random_game
-from support.reference import Tree, build_tree, regret_matching
-from support.sampled_choices import (
-    Traversal,
-    average,
-    chance,
-    external,
-    outcome,
-    robust,
-    samples,
-)
+from support.reference import Tree, build_tree
+from support.sampled_choices import Traversal, average, chance, external, outcome, robust, samples
 from support.sampled_increments import expect_increments, increments, prepared, some_regrets
 from support.sampled_solves import EVERYTHING, KUHN, SAMPLED, same
 from support.tiers import tiered
@@ -127,16 +119,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("case", OWN_DRAWS)
 def test_expected_increments_where_own_actions_are_drawn(case: str, interpreted: None) -> None:
-    """The same."""
     expect_increments(*small("kuhn"), *OWN_DRAWS[case], negative=False)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", SMALLEST)
-@pytest.mark.parametrize("case", OWN_DRAWS)
-def test_expected_increments_where_own_actions_are_drawn_compiled(case: str, name: str) -> None:
-    for negative in (False, True):
-        expect_increments(*small(name), *OWN_DRAWS[case], negative=negative)
 
 
 def test_robust_sampling_of_all_actions_is_external_sampling(interpreted: None) -> None:
@@ -160,36 +143,6 @@ def test_a_player_alone_learns_an_average(scheme: Sampling, averaging: str) -> N
     uniform = evaluate(game, Policy.uniform(game)).exploitability
     solution = solve(game, scheme(averaging=averaging), iters=100_000)
     assert solution.exploitability < 1e-2 * uniform
-
-
-def test_the_games_above_cover_what_they_are_for() -> None:
-    """An infoset that a chance-sampled traversal meets twice, infosets with one action."""
-    layouts = {name: TableLayout(small(name)[0], 1) for name in SMALL}
-    once = {name: history_traversal(own.game, own).visits_once for name, own in layouts.items()}
-    assert once["kuhn"]
-    assert once["kuhn, 3 players"]
-    assert not once["random, met several times"]
-    assert not once["random, 3 players"]
-    assert any(
-        len(infoset.actions) == 1
-        for name in RANDOM_GAMES
-        for infoset in small(name)[1].infosets.values()
-    )
-
-
-def test_chance_sampling_meets_an_infoset_as_often_whatever_is_played() -> None:
-    """Which makes the average right: its weights do not depend on the strategies."""
-    _, tree = small("random, met several times")
-    found = []
-    for seed in (1, 2):
-        row = some_regrets(tree, seed, negative=False)
-        strategy = {k: regret_matching(r, r, 0) for k, r in row.items()}
-        met = dict.fromkeys(tree.infosets, 0.0)
-        for sample in samples(chance(prune=False), tree, strategy, 0):
-            for label in sample.met:
-                met[label] += sample.probability
-        found.append(met)
-    assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -347,18 +300,6 @@ def test_long_runs_reach_the_value_of_kuhn(case: str) -> None:
     assert solution.value[0] == pytest.approx(KUHN_VALUE, abs=exploitability)
 
 
-@pytest.mark.slow
-@pytest.mark.compiled
-@pytest.mark.parametrize("name", ["chance_sampling", "external_sampling", "outcome_sampling"])
-def test_long_runs_approach_the_value_of_leduc(name: str) -> None:
-    """The linear program says -0.0856."""
-    value = solve(LEDUC, "lp").value[0]
-    iterations = {"chance_sampling": 60_000}.get(name, 300_000)
-    solution = solve(LEDUC, name, iters=iterations, checkpoints=[iterations])
-    assert solution.value[0] == pytest.approx(value, abs=0.05)
-    assert solution.exploitability < 0.4
-
-
 # ---------------------------------------------------------------------------------------- bits
 
 
@@ -397,15 +338,6 @@ def test_going_on_gives_the_same_bits(record: Any, tmp_path: Path) -> None:
     assert loaded.trace == part.trace
     assert same(solve(loaded.game, start=loaded, iters=27), whole)
     np.testing.assert_array_equal(loaded.last_policy.probabilities, part.last_policy.probabilities)
-
-
-def test_steps_add_up() -> None:
-    solver = SampledSolver(KUHN, "external_sampling", seed=5)
-    for _ in range(30):
-        solver.iterate()
-    solution = solve(KUHN, "external_sampling", iters=30, seed=5)
-    assert same(solver, solution)
-    assert solver.evaluate() == solution.evaluation
 
 
 def test_stop_rules() -> None:
@@ -451,7 +383,6 @@ def test_the_generator_is_xoshiro256plusplus() -> None:
 def test_alias_tables_have_the_probabilities_of_chance() -> None:
     for game in (KUHN, LEDUC, small("random, met several times")[0]):
         tree = history_traversal(game, TableLayout(game, 0))
-        assert tree.outcome is not None
         for first, end in pairwise(tree.first_outcome.tolist()):
             count = end - first
             found: dict[int, float] = {}

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.equality import bits
 from tensorcfr import GAMES, Policy, Solution, Solver, compile_game, evaluate, exploitability, solve
 from tensorcfr.algorithms import ALGORITHMS
 from tensorcfr.analysis import SolvedSpot, compare, hand_table, values
@@ -73,10 +74,6 @@ class TestAmounts:
         with pytest.raises(ValueError, match=re.escape(message)):
             to_game_unit("target", amount, game)
 
-    def test_a_negative_target(self) -> None:
-        with pytest.raises(ValueError, match=r"target must be an exploitability >= 0, not -1.0"):
-            solve(KUHN, target="-1")
-
     @pytest.mark.parametrize(
         ("limit", "refused"), [("2GiB", False), ("1 kB", True), ("0.5 KiB", True), (1000, True)]
     )
@@ -84,9 +81,7 @@ class TestAmounts:
         if not refused:
             assert solve(KUHN, iters=1, memory_limit=limit).iterations == 1
             return
-        with pytest.raises(
-            MemoryError, match=r"to change it, pass for example memory_limit='2GiB'"
-        ):
+        with pytest.raises(MemoryError, match=r"to change it, pass for example"):
             solve(compile_game("leduc"), iters=1, memory_limit=limit)
 
     @pytest.mark.parametrize("limit", ["2", "2 gib", "-1GiB", "many GiB", "1e3GiB"])
@@ -97,8 +92,6 @@ class TestAmounts:
     def test_whole_numbers_may_be_written_as_floats(self) -> None:
         assert solve(KUHN, iters=1e1).iterations == 10  # type: ignore[arg-type]
         assert solve(KUHN, nodes=1e3).nodes_touched >= 1000  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match=r"iters must be a whole number >= 0, not 1.5"):
-            solve(KUHN, iters=1.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.compiled
@@ -143,9 +136,7 @@ class TestUsual:
 
 class TestTimeLimit:
     def test_evaluations_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """By a clock on which an evaluation takes 20 seconds and nothing else takes any: a limit of
-        200 has room for nine evaluations after as many iterations, and for no tenth: the end of the
-        ninth is evaluated already."""
+        """An evaluation takes 20 seconds: nine fit into 200, and the end of the ninth is known."""
         judge, clock = Solver.evaluate, [0.0]
 
         def slowly(solver: Solver) -> Evaluation:
@@ -173,9 +164,7 @@ class TestTimeLimit:
     def test_slow_iterations_run_together(
         self, each: float, expected: list[int], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """By a clock on which an iteration takes some seconds: up to eight, which take no more than
-        two seconds, or as many as take a twentieth of one; at most eight times as many as before.
-        """
+        """Up to eight, within two seconds, or as many as take a twentieth of one."""
         run, clock, counts = Solver._run, [0.0], list[int]()
 
         def slowly(solver: Solver, count: int) -> None:
@@ -202,8 +191,7 @@ class TestRun:
         solver.iterate(5)
         for solution, count in ((first, 20), (second, 50)):
             expected = solve(KUHN, "dcfr", iters=count)
-            for one, other in zip(solution.state, expected.state, strict=True):
-                np.testing.assert_array_equal(one, other)
+            assert bits(solution.state) == bits(expected.state)
             assert solution.exploitability == expected.exploitability
             np.testing.assert_array_equal(
                 solution.policy.probabilities, expected.policy.probabilities
@@ -228,20 +216,14 @@ class TestPolicies:
         with pytest.raises(ValueError, match="of a different game than leduc: kuhn"):
             exploitability(compile_game("leduc"), path)
 
-    def test_frames(self) -> None:
-        pandas = pytest.importorskip("pandas")
+    @pytest.mark.parametrize("package", ["pandas", "polars"])
+    def test_frames(self, package: str) -> None:
+        frames = pytest.importorskip(package)
         policy = solve(KUHN, iters=3).policy
-        frame = policy.to_pandas()
-        assert isinstance(frame, pandas.DataFrame)
+        frame = getattr(policy, f"to_{package}")()
+        assert isinstance(frame, frames.DataFrame)
         assert exploitability(KUHN, frame) == exploitability(KUHN, policy)
         assert policy.to_arrow().num_rows == len(frame) == 24
-
-    def test_frames_of_polars(self) -> None:
-        polars = pytest.importorskip("polars")
-        policy = solve(KUHN, iters=3).policy
-        frame = policy.to_polars()
-        assert isinstance(frame, polars.DataFrame)
-        assert exploitability(KUHN, frame) == exploitability(KUHN, policy)
 
     def test_what_is_near(self) -> None:
         policy = Policy.uniform(KUHN)

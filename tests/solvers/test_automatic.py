@@ -77,7 +77,6 @@ class Tenths(Game):
 
 
 def test_a_constant_sum_is_as_good_as_none() -> None:
-    """``"auto"`` took such games for ones in which nothing is known to converge."""
     game = compile_game(Tenths())
     assert not game.zero_sum
     assert choose(game) == LP
@@ -87,7 +86,6 @@ def test_a_constant_sum_is_as_good_as_none() -> None:
 
 
 def test_what_is_chosen_in_16_bits() -> None:
-    """What keeps regrets alone, for any size and any target."""
     for options in ({"iters": 1}, {"target": 1e-3}):
         request = SolveRequest(game=KUHN, algorithm="auto", precision="int16", **options)  # type: ignore[arg-type]
         assert request.record == DCFR
@@ -113,7 +111,6 @@ def test_the_unit_of_the_utilities_does_not_matter() -> None:
 
 @pytest.mark.full
 def test_the_games_that_the_figures_are_of() -> None:
-    """Where the linear program was measured, and where predictions were first and were not."""
     assert count_entries(compile_game("liars_dice").form, 0) <= EXACT_ENTRIES
     sizes = {
         game: compiled(game).chunked_form(merged=True).n_numbers

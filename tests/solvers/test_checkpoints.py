@@ -101,7 +101,6 @@ def test_the_linear_program_writes_its_file_too(tmp_path: Path) -> None:
 
 
 def test_what_a_state_needs_is_counted_in_its_precision(interpreted: None) -> None:
-    """A solve in 16 bits goes on within the limit that it began with."""
     game = compile_game("leduc", cut=3)
     limit = bytes_needed(game, CFR, "int16") + 1
     begun = solve(game, CFR, iters=2, precision="int16", memory_limit=limit)
@@ -147,7 +146,6 @@ def test_kills(cut: int | None, tmp_path: Path) -> None:
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:
-    """Cut, saved as it runs, and gone on from."""
     from typer.testing import CliRunner
 
     from tensorcfr.cli.app import app

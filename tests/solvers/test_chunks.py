@@ -24,10 +24,11 @@ from support.equality import (
     PerturbedHands,
     as_game,
     assert_equal,
+    bits,
     rounding,
 )
 from support.interpreted import interpreted_kernels
-from support.layouts import farthest, numbers_of, same_strategies
+from support.layouts import check_found, numbers_of, same_strategies, step_alike
 from support.mapped import mapped_bytes
 from support.payoff_paths import forced
 from support.properties import examples
@@ -62,15 +63,10 @@ from tensorcfr import (
 )
 from tensorcfr._util import mapped_files
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_PLUS, DCFR, HEDGE, LCFR, Algorithm
-from tensorcfr.algorithms.catalogue import (
-    ICFR_PLUS,
-    MMD,
-    PCFR_PLUS,
-)
+from tensorcfr.algorithms.catalogue import ICFR_PLUS, MMD, PCFR_PLUS
 from tensorcfr.analysis import best_responses, values
 from tensorcfr.compilers.cut import cut_compiler as cut_game
 from tensorcfr.errors import FileSizeError, GameError, MemoryLimitError, UnknownGameError
-from tensorcfr.formats import policy_table, read_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.arrays import FREE
 from tensorcfr.model.chunked_form import buckets_by_part
@@ -86,10 +82,6 @@ from tensorcfr.storage.archive import pack_text, write_arrays
 from tensorcfr.storage.game_files import pack_game
 from tensorcfr.storage.recipes import KEY
 
-FULL = pytest.mark.full
-"""Kernels are compiled for each rule and precision, half a minute each."""
-
-
 # ------------------------------------------------------------------------ the recursive reference
 
 
@@ -97,12 +89,12 @@ FULL = pytest.mark.full
 @given(
     game=public_tree_games(n_players=2),
     variant=st.sampled_from(sorted(VARIANTS)),
-    cut=st.sampled_from((1, 2, 3)),
+    cut=st.sampled_from((1, 2, 3, (1, 2), (1, 3), (2, 3), (0, 1, 2), (1, 2, 3))),
     floor=st.sampled_from((0.0, 0.0, 0.05, fading)),
     symmetry=st.booleans(),
 )
 def test_random_games(
-    game: PublicTreeGame, variant: str, cut: int, floor: Any, symmetry: bool
+    game: PublicTreeGame, variant: str, cut: Any, floor: Any, symmetry: bool
 ) -> None:
     """Every variant, alternating and simultaneous; uneven chance, dead hands, early ends."""
     with interpreted_kernels():
@@ -142,16 +134,7 @@ def test_rules_of_every_kind(name: str, interpreted: None) -> None:
     symmetry = not KEPT[name].rule.is_scale_dependent
     chunked = Solver(compile_game(rules, cut=2, symmetry=symmetry), KEPT[name])
     flat = Solver(compile_game(rules, symmetry=symmetry), KEPT[name])
-    for count in (1, 1, 3):
-        chunked.iterate(count)
-        flat.iterate(count)
-        assert same_strategies(chunked, flat) <= TOLERANCE
-        for found, expected in (
-            (chunked.evaluate(), flat.evaluate()),
-            (chunked.evaluate_current(), flat.evaluate_current()),
-        ):
-            np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=TOLERANCE)
-            assert found.nash_conv == pytest.approx(expected.nash_conv, abs=TOLERANCE)
+    step_alike(chunked, flat, (1, 1, 3))
 
 
 @examples(60)
@@ -163,13 +146,8 @@ def test_rules_of_every_kind(name: str, interpreted: None) -> None:
 def test_shapes_of_many_chunks(game: PublicTreeGame, cut: int, path: str) -> None:
     """Payoffs in blocks and entry by entry, chunks that share a shape, symmetries merged."""
     with forced(path), interpreted_kernels():
-        chunked = Solver(compile_game(game, cut=cut), CFR)
-        flat = Solver(compile_game(game), CFR)
-        for _ in range(3):
-            chunked.iterate()
-            flat.iterate()
-            assert same_strategies(chunked, flat) <= TOLERANCE
-        assert chunked.evaluate().nash_conv == pytest.approx(flat.evaluate().nash_conv, abs=1e-12)
+        games = compile_game(game, cut=cut), compile_game(game)
+        step_alike(*(Solver(each, CFR) for each in games), (1, 1, 1))
 
 
 @pytest.mark.parametrize(
@@ -181,19 +159,16 @@ def test_shapes_of_many_chunks(game: PublicTreeGame, cut: int, path: str) -> Non
         [("leduc", 800), ("nl_leduc(stack=5)", 200), ("nl_leduc(stack=5)", 3000)],
     ),
 )
-def test_cut_for_the_cache(spec: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks of several subtrees, with entries at different depths; without states that repeat,
-    too."""
+def test_cut_for_the_cache(
+    spec: str, limit: int, monkeypatch: pytest.MonkeyPatch, interpreted: None
+) -> None:
+    """Chunks of several subtrees, with entries at different depths."""
     monkeypatch.setattr(cut_game, "second_level_cache", lambda: 8 * limit)
     monkeypatch.setattr(cut_game, "CACHE_SHARE", 1.0)
     rules = PerturbedHands(make_game(spec), 4)  # type: ignore[arg-type]
-    flat = Solver(compile_game(rules), CFR)
-    chunked = Solver(compile_game(rules, cut=True), CFR)
-    for count in (1, 3):
-        chunked.iterate(count)
-        flat.iterate(count)
-        assert same_strategies(chunked, flat) <= TOLERANCE
-    sizes = chunked.game.chunks.shapes.sequences  # type: ignore[attr-defined]
+    chunked = Solver(in_chunks(rules, cut=True), CFR)
+    step_alike(chunked, Solver(compile_game(rules), CFR), (1, 3))
+    sizes = chunked.game.chunks.shapes.sequences
     assert sizes.max(initial=0) <= 2 * limit + 400  # The limit is one of sequences without entries.
 
 
@@ -201,12 +176,8 @@ def test_graph_and_tree_give_the_same_game() -> None:
     """States that repeat are read as a graph, which is not unfolded; the same arrays come out."""
     rules = make_game("bluff(dice=(2, 1), faces=4)")
     assert isinstance(rules, PublicTreeGame)
-    graph = compile_game(rules, cut=3)
-    labels = type(rules)(dice=(2, 1), faces=4)
-    labels.states_repeat = False
-    tree = compile_game(labels, cut=3)
-    assert isinstance(graph, ChunkedGame)
-    assert isinstance(tree, ChunkedGame)
+    graph = in_chunks(rules, cut=3)
+    tree = in_chunks(without_repeating(type(rules)(dice=(2, 1), faces=4)), cut=3)
     assert graph.counts == tree.counts
     assert graph.chunks.shapes.n_shapes < graph.chunks.n_chunks
     for name, array in graph.arrays().items():
@@ -219,8 +190,8 @@ def test_graph_and_tree_give_the_same_game() -> None:
 
 
 class Repeating(PublicTreeGame):
-    """Public states that are numbers, of which several lead to a later one.  Two of the first in a
-    row have one action, and some others."""
+    """Public states that are numbers, of which several lead to a later one; some have one
+    action."""
 
     states_repeat = True
 
@@ -252,15 +223,10 @@ class Repeating(PublicTreeGame):
 @pytest.mark.parametrize("cut", [0, 1, 3])
 def test_states_that_repeat(cut: int, symmetry: bool, interpreted: None) -> None:
     """Without the tree: chains of decisions with one action, also from the root on."""
-    for seed in range(6):
-        rules = Repeating(seed)
-        game = in_chunks(rules, cut=cut, symmetry=symmetry)
+    for seed in range(3):
+        game = in_chunks(Repeating(seed), cut=cut, symmetry=symmetry)
         check_found(game)
-        chunked, flat = Solver(game, CFR), Solver(compile_game(rules), CFR)
-        for count in (1, 2):
-            chunked.iterate(count)
-            flat.iterate(count)
-            assert same_strategies(chunked, flat) <= TOLERANCE
+        step_alike(Solver(game, CFR), Solver(compile_game(Repeating(seed)), CFR), (1, 2))
 
 
 class TwoWays(Repeating):
@@ -282,8 +248,7 @@ class TwoWays(Repeating):
 
 
 def forks(*outcomes: Any) -> RandomPublicTreeGame:
-    """Public outcomes of these probabilities, then a move of player 1 and one of player 0, with the
-    same payoffs after each outcome."""
+    """Public outcomes, then a move of player 1 and one of player 0, with the same payoffs."""
     said: dict[tuple[Hashable, ...], Any] = {(): Chance(dict(enumerate(outcomes)))}
     for outcome in range(len(outcomes)):
         for first in "ab":
@@ -322,12 +287,7 @@ def test_chunks_that_look_alike(
     game = in_chunks(rules, cut=cut, symmetry=False)
     assert game.chunks.n_chunks >= 2
     check_found(game)
-    chunked, flat = Solver(game, CFR), Solver(game.flat(), CFR)
-    for _ in range(4):
-        chunked.iterate()
-        flat.iterate()
-        assert same_strategies(chunked, flat) <= TOLERANCE
-        assert chunked.evaluate().values == pytest.approx(flat.evaluate().values, abs=1e-12)
+    step_alike(Solver(game, CFR), Solver(game.flat(), CFR), (1, 1, 1, 1))
 
 
 @pytest.mark.parametrize("limit", [40, 100, 150])
@@ -381,26 +341,6 @@ def in_chunks(source: Any, **options: Any) -> ChunkedGame:
     found = compile_game(source, **options)
     assert isinstance(found, ChunkedGame)
     return found
-
-
-def check_found(game: ChunkedGame) -> None:
-    """Infosets are where the flat game has them, and all of them are listed."""
-    flat, where = game.flat(), np.arange(game.n_numbers)
-    numbers = numbers_of(game, flat)
-    for label in flat.infoset_labels:
-        at, infoset = game.locate(label), flat.infoset_index[label]
-        assert at.label == label
-        assert at.actions == flat.infoset_actions[infoset]
-        assert at.player == flat.infoset_player[infoset]
-        assert where[at.numbers].tolist() == numbers[flat.sequences(infoset)].tolist()
-    for wrong in ("", "no such label", f"{flat.infoset_labels[0]} and then"):
-        if wrong not in flat.infoset_index:
-            with pytest.raises(KeyError):
-                game.locate(wrong)
-    for player in range(2):
-        listed = list(game.labels_of(player))
-        assert sorted(listed) == sorted(flat.labels_of(player))
-        assert len(listed) == game.count_of(player) == flat.count_of(player)
 
 
 @examples(120)
@@ -459,30 +399,6 @@ def test_locks_of_merged_games_are_those_of_the_flat_game(seeds: int) -> None:
 
 
 @pytest.mark.full
-def test_policies_of_merged_games_with_own_labels_leave_the_flat_game_unmade(
-    tmp_path: Path, interpreted: None
-) -> None:
-    """Look-up, listing, a table, and the same from a file; equal to the flat game's."""
-    game = in_chunks(with_own_labels(merged(5)), cut=1)
-    assert game.merges_hands
-    solution = solve(game, "cfr", iters=5)
-    table = policy_table(solution.policy)
-    rows, listed = list(table.rows()), solution.policy.to_dict()
-    table.save(tmp_path / "policy.csv")
-    assert "wrong" not in solution.policy
-    assert rows == [
-        (player, label, action, probability)
-        for player in range(2)
-        for label, row in solution.policy.to_dict(player).items()
-        for action, probability in row.items()
-    ]
-    flat = solution.policy.moved_to(game.flat())
-    assert listed == flat.to_dict()
-    assert read_policy(game.flat(), tmp_path / "policy.csv").to_dict() == listed
-    assert read_policy(game, tmp_path / "policy.csv").to_dict() == listed
-
-
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("label", "said"),
     [
@@ -511,8 +427,7 @@ def test_infosets_of_built_in_games_are_found(spec: str, symmetry: bool) -> None
 def wide() -> ChunkedGame:
     """Many chunks of few shapes."""
     game = repeated(repeated(random_public_tree_game(7, max_hands=5), 40, 1), 5, 0)
-    found = compile_game(game, cut=2)
-    assert isinstance(found, ChunkedGame)
+    found = in_chunks(game, cut=2)
     assert found.chunks.n_chunks == 200
     return found
 
@@ -545,8 +460,7 @@ def test_the_state_depends_on_the_iteration_alone(
     for _ in range(5):
         single.iterate()
         single.evaluate()
-    for field, array in whole.state._asdict().items():
-        assert array.tobytes() == getattr(single.state, field).tobytes(), field
+    assert bits(single.state) == bits(whole.state)
     unused = np.ones(game.chunks.n_numbers, dtype=bool)
     unused[: game.chunks.trunk.n_sequences] = False
     for base, buckets in buckets_by_part(game.chunks):
@@ -567,21 +481,19 @@ def test_who_takes_16_bits(interpreted: None) -> None:
     assert warm.exploitability < solve(game, CFR, iters=1).exploitability
 
 
-@pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=FULL), "int16"])
+@pytest.mark.parametrize("precision", tiered(("float64", "float32", "int16"), fast=("float64",)))
 def test_state_in_files(precision: str, tmp_path: Path) -> None:
-    """The same bits; a solve goes on from them, and writes files to go on from."""
     place, at = tmp_path / "state", tmp_path / "at.npz"
-    plain = solve(wide(), CFR_PLUS, iters=9, precision=precision)
-    begun = solve(wide(), CFR_PLUS, iters=5, precision=precision, state_dir=place, checkpoint=at)
+    plain = solve(wide(), CFR, iters=9, precision=precision)
+    begun = solve(wide(), CFR, iters=5, precision=precision, state_dir=place, checkpoint=at)
     assert list(place.iterdir()) == []
-    assert mapped_bytes(begun.state) == state_bytes(wide().chunks, CFR_PLUS, precision)
+    assert mapped_bytes(begun.state) == state_bytes(wide().chunks, CFR, precision)
     with pytest.raises(FileSizeError):
         Solution.load(at, game=wide(), memory_limit=100_000)
     mapped_too = Solution.load(at, game=wide(), memory_limit=100_000, state_dir=place)
     for start in (begun, Solution.load(at, game=wide()), mapped_too):
         ended = solve(wide(), start=start, iters=4, state_dir=tmp_path / "other")
-        for name, array in plain.state._asdict().items():
-            assert getattr(ended.state, name).tobytes() == array.tobytes(), name
+        assert bits(ended.state) == bits(plain.state)
 
 
 @pytest.mark.full
@@ -599,7 +511,6 @@ def test_wrong_strategies_of_a_state_are_found(monkeypatch: pytest.MonkeyPatch) 
         # The first number of its infoset: the others are wrong with it.
         wrong = Solver.wrong_state(of, solver.state)
         found = re.match(r"strategy\[(\d+)\] is ", wrong or "")
-        assert found is not None
         assert abs(int(found[1]) - number) < 100
         solver.state.strategy[number] = before
     solver.state.cumulative[played[-1]] = -1.0
@@ -607,35 +518,13 @@ def test_wrong_strategies_of_a_state_are_found(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
-        solve(compile_game("kuhn"), CFR, iters=1, state_dir=tmp_path)
     saved = solve(compile_game("kuhn"), CFR, iters=1).save(tmp_path / "kuhn.npz")
-    with pytest.raises(
-        ValueError, match=r"state_dir needs a game in chunks, and .*kuhn.npz is flat"
-    ):
+    with pytest.raises(ValueError, match=r"state_dir needs a game in chunks, and .*kuhn.npz is"):
         Solution.load(saved, state_dir=tmp_path)
-    with pytest.raises(ValueError, match=r"state_dir is for .* games in chunks"):
-        solve(wide(), "external_sampling", iters=1, state_dir=tmp_path)
     usage = mapped_files.shutil.disk_usage(tmp_path)
     monkeypatch.setattr(mapped_files.shutil, "disk_usage", lambda path: usage._replace(free=1000))
-    with pytest.raises(
-        OSError, match=r"need .* KiB more disk space, and 1000 bytes are free.*state-.*-0"
-    ):
+    with pytest.raises(OSError, match=r"need .* KiB more disk space, and 1000 bytes are"):
         solve(wide(), CFR, iters=1, state_dir=tmp_path)
-
-
-def test_going_on() -> None:
-    """Seven iterations and six more, judged in between, are thirteen, bit for bit."""
-    whole, first = Solver(wide(), CFR), Solver(wide(), CFR)
-    whole.iterate(13)
-    first.iterate(7)
-    first.evaluate()
-    second = Solver(wide(), CFR, state=first.state, iteration=first.iteration)
-    for solver in (first, second):
-        solver.iterate(6)
-        assert solver.iteration == 13
-        assert solver.state.regret.tobytes() == whole.state.regret.tobytes()
-        assert solver.state.cumulative.tobytes() == whole.state.cumulative.tobytes()
 
 
 def test_arrays_are_aligned_and_counted() -> None:
@@ -653,22 +542,16 @@ def test_arrays_are_aligned_and_counted() -> None:
 
 @pytest.mark.parametrize(
     ("name", "threads", "precision"),
-    tiered(
-        product(("cfr", "linear", "predictive", "memory"), (1, 8), ("float64", "float32", "int16")),
-        fast=[
-            ("cfr", 8, "float64"),
-            ("cfr", 1, "int16"),
-            ("linear", 8, "int16"),
-            ("predictive", 1, "float32"),
-            ("memory", 8, "float32"),
-        ],
-    ),
+    [
+        ("cfr", 8, "float64"),
+        ("cfr", 1, "int16"),
+        ("linear", 8, "int16"),
+        ("predictive", 1, "float32"),
+        ("memory", 8, "float32"),
+    ],
 )
 def test_memory_is_told(name: str, threads: int, precision: str, interpreted: None) -> None:
-    """The bytes that an error tells are those that a solver takes, as Python counts them."""
     algorithm = KEPT.get(name) or CFR
-    if precision == "int16" and not algorithm.rule.matches_regret:
-        pytest.skip("16 bits are for regrets alone")
     game = in_chunks("leduc(ranks=4)", cut=2, symmetry=False)
     options: dict[str, Any] = {"precision": precision, "threads": threads}
     with pytest.raises(MemoryLimitError) as refused:
@@ -702,7 +585,6 @@ def test_files_are_no_memory(tmp_path: Path, interpreted: None) -> None:
 
 def own_reach(game: CompiledGame, policy: Policy, player: int, path: str) -> np.ndarray:
     """How probably a player takes the steps of a path with each hand, from step to step."""
-    assert game.public is not None
     reach = np.ones(len(game.public.hands[player]))
     for depth, step in enumerate(path[1:], 1):
         public = path[:depth]
@@ -716,8 +598,7 @@ def own_reach(game: CompiledGame, policy: Policy, player: int, path: str) -> np.
 @pytest.mark.parametrize("kind", ["averages", "locks", "no averages"])
 @pytest.mark.parametrize(("seed", "symmetry"), [(2, False), (6, False), (4, True)])
 def test_values_at_public_nodes(seed: int, symmetry: bool, kind: str, interpreted: None) -> None:
-    """Strategies, reaches and counterfactual values equal those of the flat game, also with locks
-    and for strategies that are no averages.  Best responses play no locks."""
+    """As in the flat game, also with locks, which best responses do not play."""
     rules = random_public_tree_game(seed, max_nodes=30)
     game = in_chunks(rules, cut=1, symmetry=symmetry)  # Without merged hands in any case.
     flat = game.flat()
@@ -788,17 +669,6 @@ def test_a_rule_with_exponents_matches_no_regret() -> None:
         LocalRule("wrong", lambda r, i, p: (r, r), exponential=True, matches_regret=True)
 
 
-def test_where_to_cut_must_exist() -> None:
-    with pytest.raises(ValueError, match="kuhn has no public node ' raise' to cut at"):
-        compile_game("kuhn", cut=[" raise"])
-    with pytest.raises(
-        ValueError, match=r"cannot cut goofspiel.*: cut= needs private hands and a public tree"
-    ):
-        compile_game("goofspiel(cards=3)", cut=1)
-    with pytest.raises(ValueError, match="cut must be"):
-        compile_game("kuhn", cut=-1)
-
-
 def test_each_label_is_a_chunk() -> None:
     """Also where they would fit into one; a label may be given without the blank before it."""
     spaced, plain = (in_chunks("kuhn", cut=cut) for cut in ([" pass", " bet"], ("bet", "pass")))
@@ -809,11 +679,9 @@ def test_each_label_is_a_chunk() -> None:
 
 @pytest.mark.parametrize("seed", [0, 2, 5])
 def test_cut_at_labels_of_merged_games(seed: int) -> None:
-    """Public nodes are named in the game as it was given, and cut in the merged one; those that
-    are left out are refused."""
+    """Labels are those of the whole game; nodes without a choice are refused."""
     rules = merged(seed)
     whole = compile_game(rules)
-    assert whole.public is not None
     for label in filter(None, whole.public.node_labels or ()):
         here = [i for i, own in enumerate(whole.infoset_labels) if own[1:] == label]
         if len(whole.infoset_actions[here[0]]) == 1:
@@ -840,7 +708,6 @@ def test_hedge_minds_merged_hands() -> None:
 
 
 def test_solve_runs_games_in_chunks() -> None:
-    """The same driver, stop rules, trace and policy as for a whole game."""
     whole = solve(compile_game("leduc"), CFR, iters=40, checkpoints=10)
     chunked = solve(compile_game("leduc", cut=3), CFR, iters=40, checkpoints=10, threads=2)
     assert [point.iteration for point in chunked.trace] == [10, 20, 30, 40]
@@ -904,28 +771,22 @@ def test_averages_in_a_larger_unit(precision: str, interpreted: None) -> None:
 
 @pytest.mark.parametrize(
     ("locked", "source", "name"),
-    tiered(
-        product((False, True), ("policy", "flat", "chunks"), ("cfr", "hedge", "predictive")),
-        [
-            (False, "policy", "cfr"),
-            (False, "flat", "predictive"),
-            (False, "chunks", "cfr"),
-            (True, "policy", "predictive"),
-            (True, "flat", "hedge"),
-            (True, "chunks", "predictive"),
-        ],
-    ),
+    [
+        (False, "policy", "cfr"),
+        (False, "flat", "predictive"),
+        (False, "chunks", "cfr"),
+        (True, "policy", "predictive"),
+        (True, "flat", "hedge"),
+        (True, "chunks", "predictive"),
+    ],
 )
 def test_warm_starts(name: str, source: str, locked: bool, interpreted: None) -> None:
-    """From strategies, from a solution of the flat game, and from one of the game in chunks."""
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
     algorithm = KEPT.get(name) or CFR
     symmetry = not algorithm.rule.is_scale_dependent
     cut, whole = (compile_game(rules, cut=c, symmetry=symmetry) for c in (2, None))
     before = solve(cut if source == "chunks" else whole, algorithm, iters=4)
     given = before.policy if source == "policy" else before
-    if source == "policy" and algorithm.rule.exponential:
-        return
     locks = dict(random_locks(whole, 5, 0.3)) if locked and not symmetry else {}
     flat, chunked = (
         kind(
@@ -936,35 +797,10 @@ def test_warm_starts(name: str, source: str, locked: bool, interpreted: None) ->
         )
         for kind, game in ((Solver, whole), (Solver, cut))
     )
-    assert same_strategies(chunked, flat) <= TOLERANCE
-    for _ in range(3):
-        flat.iterate()
-        chunked.iterate()
-        assert same_strategies(chunked, flat) <= TOLERANCE
+    step_alike(chunked, flat, (0, 1, 1, 1))
 
 
 # ------------------------------------------------------------------------------------------ files
-
-
-@pytest.mark.parametrize("cut", [True, 2, (" pass", " bet")])
-def test_files_of_built_in_games(cut: Any, tmp_path: Path, interpreted: None) -> None:
-    """The game is compiled again; regrets and averages are read, and the solve goes on."""
-    game = compile_game("kuhn(cards=5)", cut=cut)
-    solution = solve(game, CFR, iters=7, locks={"J": {"bet": 0.5}}, keep_best=True)
-    loaded = Solution.load(solution.save(tmp_path / "solution.npz"))
-    assert loaded.game.digest == game.digest
-    assert loaded.game is not game
-    assert isinstance(loaded.game, ChunkedGame)
-    assert loaded.policy["Q"] == solution.policy["Q"]
-    assert loaded.last_policy["Qb"] == solution.last_policy["Qb"]
-    assert loaded.best is not None
-    assert loaded.trace == solution.trace
-    for one, other in ((solution, loaded), (loaded, loaded)):
-        after = solve(other.game, start=other, iters=5)
-        whole = solve(one.game, start=one, iters=5)
-        assert after.state.regret.tobytes() == whole.state.regret.tobytes()
-        assert after.evaluation == whole.evaluation
-    assert load_game(save_game(game, tmp_path / "game.npz")).digest == game.digest
 
 
 def test_files_of_own_games(tmp_path: Path, interpreted: None) -> None:
@@ -978,6 +814,9 @@ def test_files_of_own_games(tmp_path: Path, interpreted: None) -> None:
     assert Solution.load(path, game=compile_game(rules, cut=2)).iterations == 3
     with pytest.raises(ValueError, match=r"whose chunks, payoffs or library version differ"):
         Solution.load(path, game=compile_game(rules, cut=1))
+    rules.hands = [tuple(f"{hand}'" for hand in hands) for hands in rules.hands]
+    with pytest.raises(ValueError, match="the file is of "):
+        Solution.load(path, game=compile_game(rules, cut=2))
 
 
 def test_files_from_a_machine_with_another_cache(
@@ -1006,20 +845,10 @@ def test_files_say_whether_symmetries_are_merged(tmp_path: Path) -> None:
 
 
 def test_files_of_large_games_are_refused(tmp_path: Path) -> None:
-    """As too large a file, with both figures."""
     path = save_game(in_chunks("bluff(dice=(1, 1), faces=6)", cut=2), tmp_path / "game.npz")
     with pytest.raises(FileSizeError) as refused:
         load_game(path, memory_limit=100_000)
     assert refused.value.needed > refused.value.limit == 100_000
-
-
-def test_files_of_games_with_other_hands_are_refused(tmp_path: Path, interpreted: None) -> None:
-    rules = random_public_tree_game(7, max_hands=5)
-    path = solve(compile_game(rules, cut=2), CFR, iters=1).save(tmp_path / "solution.npz")
-    other = random_public_tree_game(7, max_hands=5)
-    other.hands = [tuple(f"{hand}'" for hand in hands) for hands in rules.hands]
-    with pytest.raises(ValueError, match="the file is of "):
-        Solution.load(path, game=compile_game(other, cut=2))
 
 
 @pytest.mark.parametrize(
@@ -1088,7 +917,6 @@ def test_damaged_recipes(changes: dict[str, Any], problem: str, tmp_path: Path) 
     name=st.sampled_from(("cfr", "cfr+", "dcfr", *KEPT)),
 )
 def test_locks(game: PublicTreeGame, seed: int, cut: int, name: str) -> None:
-    """Locked infosets in the trunk and in chunks, in part and whole, for rules of every kind."""
     algorithm = KEPT.get(name) or ALGORITHMS[name]
     assert isinstance(algorithm, Algorithm)
     with interpreted_kernels():
@@ -1096,18 +924,7 @@ def test_locks(game: PublicTreeGame, seed: int, cut: int, name: str) -> None:
         locks = random_locks(whole, seed)
         chunked = Solver(compile_game(game, cut=cut, symmetry=False), algorithm, locks=locks)
         flat = Solver(whole, algorithm, locks=locks)
-        for count in (1, 1, 3):
-            chunked.iterate(count)
-            flat.iterate(count)
-            assert same_strategies(chunked, flat) <= TOLERANCE
-            for found, expected in (
-                (chunked.evaluate(), flat.evaluate()),
-                (chunked.evaluate_current(), flat.evaluate_current()),
-            ):
-                np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=TOLERANCE)
-                np.testing.assert_allclose(
-                    found.best_responses, expected.best_responses, rtol=0, atol=TOLERANCE
-                )
+        step_alike(chunked, flat, (1, 1, 3))
         for label, row in locks.items():
             for action, probability in row.items():
                 assert chunked.average_policy()[label][action] == pytest.approx(probability)
@@ -1125,8 +942,4 @@ def test_averages_of_infosets_that_are_locked_in_part(interpreted: None) -> None
     }
     assert locks
     chunked = compile_game("nl_leduc(stack=3)", symmetry=False, cut=1)
-    found, expected = (Solver(game, CFR_PLUS, locks=locks) for game in (chunked, whole))
-    for solver in (found, expected):
-        solver.iterate(6)
-    assert same_strategies(found, expected) <= TOLERANCE
-    assert farthest(found.average_policy(), expected.average_policy()) <= TOLERANCE
+    step_alike(*(Solver(game, CFR_PLUS, locks=locks) for game in (chunked, whole)), (6,))

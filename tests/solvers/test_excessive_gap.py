@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.equality import LAST_EXACT, ROUNDINGS, TOLERANCE, as_game
+from support.equality import LAST_EXACT, ROUNDINGS, TOLERANCE, as_game, bits
 from support.random_games import random_game, random_public_tree_game
 from support.reference import build_tree
 from support.slow_gap import SlowGap
@@ -41,8 +41,7 @@ TWINS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", tiered(list(TWINS), ["kuhn", "random 3"]))
 def test_equals_the_slow_one(name: str) -> None:
-    """Plans over 50 iterations, to 1e-12 or to the rounding of the twin, which grows as smoothings
-    shrink; and the gap is there."""
+    """Plans over 50 iterations, to 1e-12 or to the rounding of the twin."""
     rules = TWINS[name]()
     game, tree = compile_game(rules), build_tree(as_game(rules))
     twin, *multiplied = (SlowGap(tree, factor) for factor in (1.0, 0.7, 1.3, 1.9))
@@ -87,10 +86,7 @@ def test_resumed_to_the_bit(tmp_path: Path) -> None:
     whole = solve(game, "egt", iters=40)
     part = Solution.load(solve(game, "egt", iters=15).save(tmp_path / "part"))
     rest = solve(part.game, start=part, iters=25)
-    assert whole.state is not None
-    assert rest.state is not None
-    for kept, again in zip(whole.state, rest.state, strict=True):
-        np.testing.assert_array_equal(kept, again)
+    assert bits(whole.state) == bits(rest.state)
     assert whole.nodes_touched == rest.nodes_touched >= 40 * 3 * game.n_histories // 2
 
 
@@ -98,14 +94,8 @@ def test_refusals() -> None:
     kuhn = compile_game("kuhn")
     with pytest.raises(ValueError, match=r"a constant sum; kuhn\(players=3\) has 3 players"):
         solve(compile_game("kuhn(players=3)"), "egt", iters=1)
-    with pytest.raises(
-        ValueError, match=r"egt is for two players and a constant sum; .* has no constant"
-    ):
+    with pytest.raises(ValueError, match=r"egt is for two players and a constant sum; .* has no"):
         solve(compile_game(random_game(3, n_players=2, zero_sum=False)), "egt", iters=1)
-    with pytest.raises(ValueError, match="egt works in float64, on one thread"):
-        solve(kuhn, "egt", iters=1, precision="float32")
-    with pytest.raises(ValueError, match="egt takes no locks"):
-        solve(kuhn, "egt", iters=1, locks={"K": {"bet": 1.0}})
     with pytest.raises(MemoryLimitError, match="solving kuhn"):
         solve(kuhn, "egt", iters=1, memory_limit=100)
     with pytest.raises(ValueError, match="egt keeps plans, and no regrets"):

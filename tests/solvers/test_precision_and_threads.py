@@ -1,5 +1,4 @@
-"""Threads change no bit, single precision changes the last digits, and both go on where they
-stopped."""
+"""Threads change no bit; bytes of precisions; refusals."""
 
 from __future__ import annotations
 
@@ -8,21 +7,20 @@ import signal
 import time
 import tracemalloc
 import warnings
+from collections.abc import Callable
 from functools import cache
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.equality import PerturbedHands, bits, perturbed
+from support.equality import bits
 from support.payoff_paths import forced
 from support.random_games import random_public_tree_game, repeated
 from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, Solver
 from tensorcfr import compile_game as compiled
 from tensorcfr.algorithms import CFR, CFR_PLUS, PCFR_PLUS
-from tensorcfr.games import make_game
 from tensorcfr.kernels.tiles import LONGEST, TILE_ROWS
 from tensorcfr.solvers.solver import bytes_needed
 from tensorcfr.solvers.solver_arguments import PRECISIONS
@@ -37,38 +35,33 @@ ALGORITHMS: dict[str, str | Algorithm] = {
     "predictive": "pcfr+",
     "predictive simultaneous": PCFR_PLUS(alternating=False),
 }
-GAMES = (
-    "leduc",
-    "leduc, symmetries kept",
-    "leduc, blocks",
-    "liar's dice, blocks",
-    "one hand each, blocks",
-    "a wide game",
-    "goofspiel",
-    "three players",
-)
+
+
+def in_blocks(source: Any, **options: Any) -> CompiledGame:
+    with forced("blocks"):
+        return compiled(source, **options)
+
+
+GAMES: dict[str, Callable[[], CompiledGame]] = {
+    "leduc": lambda: compiled("leduc"),
+    "leduc, symmetries kept": lambda: compiled("leduc", symmetry=False),
+    "leduc, blocks": lambda: in_blocks("leduc", symmetry=False),
+    "liar's dice, blocks": lambda: in_blocks("liars_dice(faces=4)"),
+    "one hand each, blocks": lambda: in_blocks(
+        repeated(random_public_tree_game(11, max_hands=1), 9, 0)
+    ),
+    "a wide game": lambda: in_blocks(
+        repeated(repeated(random_public_tree_game(7, max_hands=5), 40, 1), 5, 0)
+    ),
+    "goofspiel": lambda: compiled("goofspiel(cards=4)"),
+    "three players": lambda: compiled("kuhn(players=3)"),
+}
+"""Games with one hand and many, with blocks and without, with fewer hands than threads."""
 
 
 @cache
 def game(name: str) -> CompiledGame:
-    """Games with one hand and many, with blocks and without, with fewer hands than threads."""
-    if name == "leduc":
-        return compiled("leduc")
-    if name == "leduc, symmetries kept":
-        return compiled("leduc", symmetry=False)
-    if name == "goofspiel":
-        return compiled("goofspiel(cards=4)")
-    if name == "three players":
-        return compiled("kuhn(players=3)")
-    with forced("blocks"):
-        if name == "leduc, blocks":
-            return compiled("leduc", symmetry=False)
-        if name == "liar's dice, blocks":
-            return compiled("liars_dice(faces=4)")
-        if name == "one hand each, blocks":
-            return compiled(repeated(random_public_tree_game(11, max_hands=1), 9, 0))
-        assert name == "a wide game"
-        return compiled(repeated(repeated(random_public_tree_game(7, max_hands=5), 40, 1), 5, 0))
+    return GAMES[name]()
 
 
 def stepped(name: str, algorithm: Any, iterations: int, **options: Any) -> Solver:
@@ -83,22 +76,11 @@ def stepped(name: str, algorithm: Any, iterations: int, **options: Any) -> Solve
 )
 @pytest.mark.parametrize("name", GAMES)
 def test_threads_change_no_bit(name: str, algorithm: str) -> None:
-    """Also with more threads than hands, of which only one may count the iterations, and with more
-    than groups of blocks."""
+    """Also with more threads than hands, and than groups of blocks."""
     expected = bits(stepped(name, ALGORITHMS[algorithm], 12).state)
     for threads in (2, 3, 5):
         found = bits(stepped(name, ALGORITHMS[algorithm], 12, threads=threads).state)
         assert found == expected, f"{threads} threads"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["leduc, blocks", "a wide game"])
-def test_threads_in_single_precision(name: str) -> None:
-    for algorithm in ("cfr+", "pcfr+"):
-        expected = bits(stepped(name, algorithm, 12, precision="float32").state)
-        for threads in (2, 3):
-            solver = stepped(name, algorithm, 12, precision="float32", threads=threads)
-            assert bits(solver.state) == expected
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.0, "2"])
@@ -137,64 +119,6 @@ def test_a_forked_child_steps_on() -> None:
 # ---------------------------------------------------------------------------- single precision
 
 
-@cache
-def generic(spec: str, path: str) -> CompiledGame:
-    """Without ties, on which the last bit decides."""
-    rules = make_game(spec)
-    with forced(path):
-        if "goofspiel" in spec:
-            return compiled(perturbed(spec, seed=359))
-        return compiled(PerturbedHands(rules))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("spec", "path", "algorithm"),
-    tiered(
-        (
-            (spec, path, algorithm)
-            for algorithm in ("cfr", "cfr+", "pcfr+")
-            for spec, path in (
-                ("kuhn(cards=5)", "entries"),
-                ("kuhn(cards=5)", "blocks"),
-                ("liars_dice(faces=3)", "blocks"),
-                ("liars_dice(faces=3)", "chained blocks"),
-            )
-        ),
-        [("kuhn(cards=5)", "entries", "cfr+")],
-    ),
-)
-def test_single_precision(spec: str, path: str, algorithm: str) -> None:
-    """Fifty iterations on games without ties: the averages agree to what float32 holds, and
-    so does what they are worth."""
-    single = Solver(generic(spec, path), algorithm, precision="float32")
-    double = Solver(generic(spec, path), algorithm)
-    for solver in (single, double):
-        solver.iterate(50)
-    for name in ("regret", "cumulative", "strategy", "reach", "memory"):
-        assert getattr(single.state, name).dtype == np.float32
-    found, expected = single.evaluate(), double.evaluate()
-    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=2e-5)
-    assert found.exploitability == pytest.approx(expected.exploitability, abs=2e-5)
-    off = np.abs(single.average_probabilities() - double.average_probabilities())
-    assert np.median(off) < 1e-6
-    assert off.max() < 2e-4
-
-
-def test_single_precision_keeps_its_own_solution() -> None:
-    """Merged, saved in float32, and worth in the whole game what the solver says."""
-    solver = stepped("leduc", "cfr+", 200, precision="float32")
-    double = stepped("leduc", "cfr+", 200)
-    assert solver.evaluate().exploitability == pytest.approx(
-        double.evaluate().exploitability, abs=1e-3
-    )
-    policy = solver.average_policy()
-    assert policy.probabilities.dtype == np.float64
-    for row in list(policy.values())[:50]:
-        assert sum(row.values()) == pytest.approx(1.0, abs=1e-12)
-    for row in list(solver.current_policy().values())[:50]:
-        assert sum(row.values()) == pytest.approx(1.0, abs=1e-12)
-
-
 def test_single_precision_halves_the_bytes() -> None:
     record = CFR_PLUS
     states = []
@@ -215,33 +139,6 @@ def test_other_precisions_are_refused(precision: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------ going on
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "precision"),
-    tiered(
-        product(("cfr", "predictive simultaneous", "cfr+"), ("float64", "float32")),
-        [("predictive simultaneous", "float64")],
-    ),
-)
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("name", ["leduc", "leduc, blocks"])
-def test_going_on(name: str, algorithm: str, threads: int, precision: str) -> None:
-    """Seven iterations and six more, judged in between, are thirteen, bit for bit."""
-    options = {"threads": threads, "precision": precision}
-    record = ALGORITHMS[algorithm]
-    whole = stepped(name, record, 13, **options)
-    first = stepped(name, record, 7, **options)
-    first.evaluate()
-    first.average_policy()
-    second = Solver(
-        game(name), record, state=first.state, iteration=first.iteration, threads=threads
-    )
-    for solver in (first, second):
-        solver.iterate(6)
-        assert solver.iteration == 13
-        assert bits(solver.state) == bits(whole.state)
-    assert second.state.regret.dtype == np.dtype(precision)
 
 
 def test_a_solver_takes_no_more_than_was_said() -> None:

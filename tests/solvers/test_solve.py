@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.equality import bits
 from support.tiers import tiered
 from support.variants import CLASSIC
 from tensorcfr import (
@@ -38,19 +39,11 @@ ITERATIVE = tiered(
 
 
 def assert_same_bits(one: Solution, other: Solution) -> None:
-    """Every array of the two solvers is the same, bit for bit."""
-    assert one.state is not None
-    assert other.state is not None
-    for name in ("regret", "strategy", "reach", "cumulative"):
-        np.testing.assert_array_equal(getattr(one.state, name), getattr(other.state, name))
+    assert bits(one.state) == bits(other.state)
     np.testing.assert_array_equal(one.policy.probabilities, other.policy.probabilities)
 
 
 class TestEnds:
-    def test_iterations(self) -> None:
-        solution = solve(KUHN, iters=100)
-        assert (solution.status, solution.iterations) == (Status.ITERATIONS, 100)
-
     def test_no_iterations_is_uniform_play(self) -> None:
         solution = solve(KUHN, iters=0)
         assert solution.iterations == 0
@@ -66,8 +59,7 @@ class TestEnds:
 
     @pytest.mark.parametrize("algorithm", ["cfr", "dcfr"])
     def test_few_evaluations_on_the_way_to_a_target(self, algorithm: str) -> None:
-        """Checkpoints far from it are passed over, and the end is hardly later; a solve that was
-        interrupted ends where it would have ended."""
+        """Far checkpoints are passed over; an interrupted solve ends where it would have ended."""
         target = 1e-2
         found = solve(KUHN, algorithm, target=target)
         every = solve(KUHN, algorithm, iters=2 * found.iterations, checkpoints=1)
@@ -95,9 +87,6 @@ class TestEnds:
             trace.append(TracePoint(mark, 0, 0.0, 2 * found, found))
         assert first <= mark <= 1.03 * first + 1
         assert len(trace) < 30
-
-    def test_iterations_before_target(self) -> None:
-        assert solve(KUHN, iters=3, target=1e-9).status is Status.ITERATIONS
 
     def test_time_limit(self) -> None:
         begun = time.perf_counter()
@@ -144,6 +133,7 @@ class TestEnds:
             ({"iters": 1.5}, "iters must be a whole number >= 0, not 1.5"),
             ({"iters": True}, "iters must be a whole number"),
             ({"target": -1.0}, "target must be an exploitability >= 0, not -1.0"),
+            ({"target": "-1"}, "target must be an exploitability >= 0, not -1.0"),
             ({"target": float("nan")}, "target must be"),
             ({"nodes": -1}, "nodes must be a whole number >= 0, not -1"),
             ({"nodes": 1.5}, "nodes must be a whole number >= 0, not 1.5"),
@@ -216,7 +206,7 @@ class TestGoesOn:
         assert rest.seconds > part.seconds
 
     @pytest.mark.parametrize("algorithm", ITERATIVE)
-    def test_same_bits_from_a_file(self, algorithm: str, tmp_path: Any) -> None:
+    def test_same_bits_from_a_file(self, algorithm: str, tmp_path: Any, interpreted: None) -> None:
         record = ALGORITHMS[algorithm](alternating=False, delay=3)
         part = solve(KUHN, record, iters=33)
         loaded = Solution.load(part.save(tmp_path / "part.npz"))
@@ -251,20 +241,6 @@ class TestGoesOn:
 
 
 class TestSolver:
-    def test_steps_add_up(self) -> None:
-        solver = Solver(LEDUC, "cfr+")
-        for _ in range(25):
-            solver.iterate()
-        solution = solve(LEDUC, "cfr+", iters=25)
-        np.testing.assert_array_equal(
-            solver.average_policy().probabilities, solution.policy.probabilities
-        )
-        np.testing.assert_array_equal(
-            solver.current_policy().probabilities, solution.last_policy.probabilities
-        )
-        assert solver.evaluate() == solution.evaluation
-        assert solver.nodes_touched == solution.nodes_touched
-
     def test_two_runs_give_the_same_bits(self) -> None:
         assert_same_bits(solve(LEDUC, iters=20), solve(LEDUC, iters=20))
 
@@ -275,16 +251,13 @@ class TestSolver:
 
 @pytest.mark.compiled
 class TestKuhn:
-    def test_long_run_reaches_the_value(self) -> None:
-        """100,000 iterations of CFR+; the value is -1/18 (Kuhn 1950)."""
+    def test_a_long_run_ends_in_the_family_of_equilibria(self) -> None:
+        """The value is -1/18 (Kuhn 1950).  Player 0 bets a J with some alpha <= 1/3, a K with
+        3 alpha, never a Q; player 1's strategy is unique."""
         solution = solve(KUHN, CFR_PLUS, iters=100_000)
         assert solution.value[0] == pytest.approx(-1 / 18, abs=1e-6)
         assert solution.exploitability < 1e-5
-
-    def test_strategy_is_in_the_family_of_equilibria(self) -> None:
-        """Kuhn's equilibria: player 0 bets a J with some alpha <= 1/3, a K with 3 alpha, never a
-        Q; player 1's strategy is unique."""
-        policy = solve(KUHN, CFR_PLUS, iters=100_000).policy
+        policy = solution.policy
         alpha = policy["J"]["bet"]
         assert 0 <= alpha <= 1 / 3 + 1e-4
         assert policy["K"]["bet"] == pytest.approx(3 * alpha, abs=1e-3)

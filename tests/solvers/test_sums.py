@@ -106,8 +106,7 @@ def test_sums_of_samples_are_over_all_infosets() -> None:
 
 
 def test_infosets_that_share_a_strategy_share_their_sums() -> None:
-    """In the first iteration of CFR every infoset plays uniformly, so the regrets of a class are
-    the sums of those of its infosets in the game in which nobody forgets."""
+    """All play is uniform at first: the regrets of a class are the sums of its infosets."""
     game = compile_game("leduc", symmetry=False)
 
     def bucket(label: str) -> str:

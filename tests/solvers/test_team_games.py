@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.equality import PerturbedHands, as_game, perturbed
+from support.equality import PerturbedHands, as_game, bits, perturbed
 from support.reference import Tree, build_tree
 from support.slow_team_cfr import SlowTeamCFR
 from support.tiers import tiered
@@ -68,8 +68,7 @@ class TestExactValues:
     @pytest.mark.full
     @pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr", "sapcfr+"])
     def test_by_iterations(self, algorithm: str) -> None:
-        """Adversary in seat 2: -1/24; the value is within the gap, which 1,000 iterations make
-        small."""
+        """Adversary in seat 2: -1/24, within the gap."""
         game = team_game(compile_game("kuhn(players=3, cards=4)"), ((0, 1), (2,)))
         solution = solve(game, algorithm, iters=1000)
         assert solution.exploitability <= (1e-2 if algorithm == "cfr" else 2e-4)
@@ -87,8 +86,7 @@ class TestExactValues:
 
     @pytest.mark.slow
     def test_of_leduc(self) -> None:
-        """Zhang, Farina and Sandholm, table of results, 3L151: -0.019 (one raise, five ranks, one
-        suit, adversary last)."""
+        """Zhang, Farina and Sandholm, table of results, 3L151: -0.019 (adversary last)."""
         game = compile_game("leduc(players=3, ranks=5, suits=1, raise_cap=1)")
         exact = solve(team_game(game, ((0, 1), (2,))), "lp")
         assert exact.value[0] == pytest.approx(-0.019, abs=5e-4)
@@ -187,19 +185,7 @@ class TestKept:
         assert read.game.name == "kuhn(players=3, cards=4), teams 0+1 v 2"
         for start in (part, read, here):
             again = solve(start.game, start=start, iters=18)
-            for one, other in zip(again.state, whole.state, strict=True):
-                np.testing.assert_array_equal(one, other)
+            assert bits(again.state) == bits(whole.state)
         swapped = team_game(game.game, ((2,), (0, 1)))
         with pytest.raises(ValueError, match=r"the file is of .* 0\+1 v 2, not of .* 2 v 0\+1"):
             Solution.load(path, game=swapped)
-
-    def test_labels(self) -> None:
-        game = team_game(compile_game("kuhn(players=3, cards=4)"), ((0, 1), (2,)))
-        assert len(set(game.infoset_labels)) == game.n_infosets
-        policy = solve(game, "cfr+", iters=2).policy
-        first = game.infoset_labels[0]
-        assert first == "0+1 #0: T, J, Q, K"
-        assert len(policy[first]) == 16
-        assert "T bet, J pass, Q pass, K pass" in policy[first]
-        assert sum(policy[first].values()) == pytest.approx(1.0)
-        assert set(policy["Tpp"]) == {"pass", "bet"}

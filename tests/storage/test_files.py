@@ -35,7 +35,6 @@ def writer(path: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert child.stdout is not None
     assert child.stdout.readline() == "writing\n"
     return child
 

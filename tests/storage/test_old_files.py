@@ -95,8 +95,7 @@ def test_a_solution(release: str, name: str) -> None:
 
 
 def test_options_of_mmd_agent_until_0_14(tmp_path: Path) -> None:
-    """Floor and temperature fell until iteration ``settled``; a solve goes on with those that it
-    would have reached, 0.1 / 1000 and 1 / 1000."""
+    """A solve goes on with the floor and temperature that it would have reached."""
     file = content("0.14.0", "solution kuhn_mmd-agent.npz")
     read = Solution.load(io.BytesIO(file)).algorithm
     assert str(read) == "mmd-agent(eta=2, alpha=0, heat=0.001, floor=0.0001, average_power=20)"

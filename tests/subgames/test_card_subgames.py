@@ -10,22 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from subgames.test_resolving import random_policy
 from support.card_games import LeducOfCards, RandomCards, RandomSuits
-from support.equality import TOLERANCE
 from support.interpreted import interpret
-from support.layouts import farthest, in_chunks, ways_to_cards
+from support.layouts import in_chunks, ways_to_cards
 from support.slow_subgames import Spot, cfr_d
 from support.tiers import tiered
-from tensorcfr import CompiledGame, FlatGame, Policy, Solver, compile_game, evaluate, solve
-from tensorcfr.algorithms import CFR_D, CFR_PLUS
+from tensorcfr import CompiledGame, FlatGame, Policy, compile_game, evaluate, solve
+from tensorcfr.algorithms import CFR_D
 from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
-from tensorcfr.subgames import DecomposedSolver, Match, belief, resolve, subgame, subgame_roots
-from tensorcfr.subgames.card_part import CardPart, CompiledCardPart, follow
-from tensorcfr.subgames.entrance import CardEntrance
+from tensorcfr.subgames import DecomposedSolver, Match, resolve, subgame, subgame_roots
 from tensorcfr.subgames.positions import Position
 
 FULL = pytest.mark.full
@@ -38,12 +36,7 @@ def random_cards(seed: int, rounds: int) -> RandomCards:
 
 
 class Charged(RandomCards):
-    """One card each, two betting rounds, uneven hands.
-
-    Args:
-        seed: As for random cards.
-        fee: What both players pay for every deal, so that utilities sum to minus two fees.
-    """
+    """One card each, two betting rounds; both players pay a fee for every deal."""
 
     def __init__(self, seed: int, fee: float) -> None:
         super().__init__(seed, cards=4, width=1, rounds=1, public=0, zero_sum=True)
@@ -59,13 +52,9 @@ class Charged(RandomCards):
 RULES: dict[str, Callable[[], CardGame]] = {
     "leduc": LeducOfCards,
     "one round": lambda: random_cards(2, 1),
-    "two rounds": lambda: random_cards(9, 2),
     "charged": lambda: Charged(21, 0.4),
     "two streets": lambda: Charged(61, 0.0),
 }
-ZERO_SUM = ["leduc", "one round", "two rounds"]
-AT = {"leduc": ("call call", "raise call Ks"), "one round": ("y", "x y")}
-"""Where the subgames begin; by default at one public node after a step."""
 
 
 @cache
@@ -84,65 +73,13 @@ def rules_of(game: CompiledGame) -> CardGame:
     return CardNodes.of(game).rules
 
 
-def random_policy(game: FlatGame, seed: int) -> Policy:
-    """Uneven strategies, a fifth of the actions never taken."""
-    rng = np.random.default_rng(seed)
-    probabilities = np.ones(game.n_sequences)
-    for infoset, actions in enumerate(game.infoset_actions):
-        row = rng.exponential(size=len(actions)) * (rng.random(len(actions)) < 0.8)
-        row[rng.integers(len(actions))] += 0.1
-        probabilities[game.sequences(infoset)] = row / row.sum()
-    return Policy(game, probabilities)
-
-
-def places(name: str, policy: Policy) -> list[str]:
-    """Lines that both players reach."""
-    flat = flat_game(name)
-    names = AT.get(name) or subgame_roots(flat, 1)[:1]
-    return [at for at in names if belief(flat, policy, at).reach > 0]
-
-
-def compare(name: str, method: str, **options: Any) -> None:
-    """All that resolving says equals the same game hand by hand."""
-    game, flat = compiled(name), flat_game(name)
-    blueprint = random_policy(flat, 3)
-    at = places(name, blueprint)
-    assert at
-    slow = resolve(flat, blueprint, at, method=method, **options)
-    fast = resolve(game, in_chunks(blueprint, game), at, method=method, **options)
-    for one, other in zip(slow.subgames, fast.subgames, strict=True):
-        assert (one.public_node.split(), one.player, one.hands) == (
-            other.public_node.split(),
-            other.player,
-            other.hands,
-        )
-        np.testing.assert_allclose(other.alternative, one.alternative, rtol=0, atol=1e-9)
-        assert other.solution.value == pytest.approx(one.solution.value, abs=EXACT)
-        if method == "resolve":
-            np.testing.assert_allclose(other.values, one.values, rtol=0, atol=1e-5)
-            assert other.least_margin >= (-EXACT if options["algorithm"] == "lp" else -1.0)
-    if name == "leduc":
-        assert farthest(fast.policy, slow.policy) < 1e-9
-
-
-@FULL
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [*((name, "resolve") for name in ZERO_SUM), ("leduc", "unsafe"), ("one round", "unsafe")],
-)
-def test_resolving_equals_the_flat_game(name: str, method: str) -> None:
-    """Alternative values, the gadget's value, values by hand: by the linear program."""
-    compare(name, method, algorithm="lp")
-
-
 @pytest.mark.parametrize(
     ("fee", "player"), tiered(product((0.0, 0.4), (0, 1)), [(0.0, 0), (0.0, 1), (0.4, 0)])
 )
 def test_the_resolve_gadget_equals_a_slow_reference(
     interpreted: None, fee: float, player: int
 ) -> None:
-    """Alternative values, values against the new strategies, and the value of the gadget, from the
-    rules hand by hand; also where the utilities sum to another number than 0."""
+    """From the rules hand by hand; also where the utilities do not sum to 0."""
     game, blueprint = charged(fee)
     at, opponent = ["x", "y x"], 1 - player
     found = resolve(game, blueprint, at, player=player, algorithm="lp")
@@ -165,8 +102,7 @@ def test_the_resolve_gadget_equals_a_slow_reference(
 
 @pytest.mark.parametrize("player", tiered([0, 1], [0]))
 def test_resolving_where_utilities_sum_to_no_constant(interpreted: None, player: int) -> None:
-    """As where a house takes rake: iterations of CFR+ on the gadget, from the rules hand by hand,
-    with the utilities of both players; margins are those of best responses."""
+    """As where a house takes rake, from the rules hand by hand."""
     rules, iterations = RandomCards(7, cards=4, width=1, rounds=1, public=0), 20
     game, rng = compile_game(rules, symmetry=False), np.random.default_rng(8)
     assert not game.constant_sum
@@ -213,8 +149,7 @@ def test_new_strategies_where_hands_are_merged(interpreted: None) -> None:
 
 @pytest.mark.parametrize("player", tiered([0, 1], [0]))
 def test_the_maxmargin_gadget_equals_a_slow_reference(interpreted: None, player: int) -> None:
-    """The opponent loses the largest least margin, from the rules hand by hand, to the error of
-    the iterations; also where both players pay a fee."""
+    """From the rules hand by hand, to the error of the iterations."""
     game, blueprint = charged(0.4)
     options: dict[str, Any] = {"method": "maxmargin", "algorithm": "cfr+", "iters": 40}
     (one,) = resolve(game, blueprint, "x", player=player, **options).subgames
@@ -249,87 +184,6 @@ def charged(fee: float) -> tuple[CompiledGame, Policy]:
     return game, Policy.from_rows(game, row)
 
 
-@FULL
-@pytest.mark.parametrize("method", ["resolve", "maxmargin"])
-def test_iterations_equal_those_of_the_flat_game(method: str) -> None:
-    """In Leduc every pair of hands that can meet shares no card, so that no sum cancels."""
-    compare("leduc", method, algorithm="cfr+", iters=20)
-
-
-@FULL
-@pytest.mark.parametrize("name", ["leduc", "one round"])
-def test_t3_maxmargin_has_the_largest_least_margin(name: str) -> None:
-    """The one that the linear program finds hand by hand, to the error of the iterations."""
-    game, flat = compiled(name), flat_game(name)
-    blueprint = random_policy(flat, 3)
-    options: dict[str, Any] = {"method": "maxmargin"}
-    at = places(name, blueprint)
-    slow = resolve(flat, blueprint, at, **options, algorithm="lp").subgames
-    given = in_chunks(blueprint, game)
-    fast = resolve(game, given, at, **options, algorithm="cfr+", iters=3000)
-    for one, other in zip(slow, fast.subgames, strict=True):
-        assert one.least_margin - 1e-3 < other.least_margin < one.least_margin + EXACT
-        found = other.solution
-        assert found.value[other.player] == pytest.approx(one.least_margin, abs=1e-3)
-        assert found.exploitability < 1e-3
-
-
-@FULL
-@pytest.mark.parametrize("name", ZERO_SUM)
-def test_t2_no_blueprint_becomes_more_exploitable(name: str) -> None:
-    game, flat_policy = compiled(name), random_policy(flat_game(name), 7)
-    blueprint = in_chunks(flat_policy, game)
-    found = resolve(game, blueprint, places(name, flat_policy), algorithm="lp")
-    before = evaluate(game, blueprint).best_responses
-    after = evaluate(game, found.policy).best_responses
-    assert all(b <= a + EXACT for a, b in zip(before, after, strict=True))
-    assert found.least_margin >= -EXACT
-
-
-@FULL
-def test_t1_an_equilibrium_keeps_its_values() -> None:
-    game = compiled("leduc")
-    solution = solve(flat_game("leduc"), "lp")
-    found = resolve(game, in_chunks(solution.policy, game), "raise call", algorithm="lp")
-    for one in found.subgames:
-        dealt = ~np.isnan(one.alternative)
-        rules = rules_of(one.followed.policy.game)
-        assert isinstance(rules, CardEntrance)
-        opponent = 1 - one.player
-        shares = np.zeros(len(dealt))
-        for hand, cards in enumerate(rules.hands[opponent]):
-            met = ~(rules.hands[one.player] == cards).any(axis=1)
-            kept = rules.rules.part_hands[opponent][hand]
-            shares[kept] = rules.weights[opponent][hand] * rules.weights[one.player][met].sum()
-        worth = shares[dealt] @ one.alternative[dealt] / shares.sum()
-        assert one.solution.value[opponent] == pytest.approx(worth, abs=EXACT)
-    assert evaluate(game, found.policy).exploitability <= EXACT
-
-
-@FULL
-@pytest.mark.parametrize("opponent", [0, 1])
-def test_a_gadget_equals_its_flat_game(opponent: int) -> None:
-    """Iterates and evaluations, with an end that is not 0.  The floor keeps reaches above 0."""
-    rules = random_cards(9, 2)
-    rng = np.random.default_rng(4)
-    weights = [rng.random(len(own)) for own in rules.hands]
-    line = follow(rules, subgame_roots(compiled("two rounds"), 1)[0])
-    part = CompiledCardPart(CardPart(rules, line, weights), 1 - opponent, 0.3)
-    gadget = part.resolve_gadget(rng.normal(size=part.all_hands)).game
-    algorithm = CFR_PLUS(floor=0.01)
-    fast, slow = Solver(gadget, algorithm), Solver(gadget.flat(), algorithm)
-    for _ in range(2):
-        fast.iterate(3)
-        slow.iterate(3)
-        assert farthest(fast.average_policy(), slow.average_policy()) <= 1e-9
-        for found, expected in zip(
-            (fast.evaluate().values, fast.evaluate().best_responses),
-            (slow.evaluate().values, slow.evaluate().best_responses),
-            strict=True,
-        ):
-            np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
-
-
 # ----------------------------------------------------------------------------- other actions
 
 
@@ -351,8 +205,7 @@ class NoSecondRaise(LeducOfCards):
 
 @pytest.mark.parametrize("at", ["call call Js", "call call Js raise"])
 def test_a_blueprint_of_fewer_actions(interpreted: None, at: str) -> None:
-    """Below the card, and after a raise that the blueprint has not, as in the flat games; there the
-    alternative values are those before the raise."""
+    """Below the card, and after a raise that the blueprint has not, as in the flat games."""
     coarse, fine = compile_game(NoSecondRaise(), symmetry=False), compiled("leduc")
     blueprint = random_policy(coarse.flat(), 1)
     options: dict[str, Any] = {"player": 1, "algorithm": "lp"}
@@ -377,9 +230,7 @@ SMALL: dict[str, Any] = {"board": "QsJh2h8d3c", "ranges": ("AA,AKs", "KK,QQ"), "
 def test_blueprints_that_do_not_fit(interpreted: None) -> None:
     leduc, other = compile_game(LeducOfCards()), compile_game(NoSecondRaise(2.0), symmetry=False)
     uniform = Policy.uniform
-    with pytest.raises(
-        ValueError, match=r"pays differently than LeducOfCards here after 'call call J"
-    ):
+    with pytest.raises(ValueError, match=r"pays differently than LeducOfCards here after 'call"):
         resolve(leduc, uniform(other), "call call Js")
     spot, wide = Holdem(pot=10, **SMALL), Holdem(pot=10, **SMALL | {"ranges": ("AA", "KK")})
     with pytest.raises(ValueError, match="which deals other hands or boards"):
@@ -494,8 +345,7 @@ PLAYED: dict[str, Callable[[], CardGame]] = {
 
 @pytest.mark.parametrize("name", tiered(PLAYED, fast=["river", "two streets"]))
 def test_plays_are_worth_what_the_strategies_are(name: str, interpreted: None) -> None:
-    """Deals with card removal, boards, actions and utilities, without resolving; in Leduc hands and
-    boards are merged, and uniform strategies are those of merged ones, too."""
+    """Over all that can happen, without resolving."""
     game = compile_game(PLAYED[name](), symmetry=name == "leduc")
     flat = game.flat()
     uneven = Policy.uniform(flat) if name == "leduc" else random_policy(flat, 5)
@@ -526,8 +376,7 @@ def test_plays_are_worth_what_the_strategies_are(name: str, interpreted: None) -
 def test_continual_resolving_is_safe(
     monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any], error: float
 ) -> None:
-    """The strategy that continual resolving makes of a blueprint, collected over all public nodes:
-    the opponent's best response earns no more than before."""
+    """Collected over all public nodes: the opponent's best response earns no more than before."""
     if name == "two streets":
         interpret(monkeypatch)
     game, seat = compiled(name), 0 if name == "two streets" else 1

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.equality import bits
 from support.interpreted import interpret
-from support.layouts import laid_out
 from support.random_games import random_public_tree_game
 from support.slow_subgames import cfr_d
 from tensorcfr import (
@@ -25,14 +25,9 @@ from tensorcfr import (
     evaluate,
     solve,
 )
-from tensorcfr._util.memory_budget import budget
 from tensorcfr.algorithms import CFR_D, CFR_PLUS
 from tensorcfr.analysis import walkthrough
-from tensorcfr.compilers.compilation import Compilation
-from tensorcfr.compilers.pipeline import compile_rules
-from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.games import make_game
-from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.subgames import DecomposedSolver, subgame_roots
 from tensorcfr.subgames.cfr_d import cut_game_of, decomposed_bytes
@@ -176,40 +171,6 @@ def test_games_equal_the_slow_reference(
 
 
 @FULL
-@pytest.mark.parametrize("spec", ["leduc", "liars_dice(dice=(2,1),faces=4)"])
-def test_chunks_of_a_cut_game_are_the_subgames(spec: str) -> None:
-    """A game compiled in chunks; several subtrees in a chunk, and merged hands."""
-    rules = make_game(spec)
-    with budget("compiling", 1 << 30) as memory:
-        game = compile_rules(rules, Compilation(spec, memory, cut=True, limit=300))
-    assert isinstance(game, ChunkedGame)
-    assert game.chunks.n_chunks >= 3
-    solver = DecomposedSolver(game, CFR_D(subgame_iterations=30, resolve_iterations=300))
-    before = solver.evaluate().exploitability
-    solver.iterate(30)
-    found = solver.evaluate()
-    assert found.exploitability < before / 4
-    flat = evaluate(game.flat(), laid_out(solver.average_policy(), game.flat()))
-    np.testing.assert_allclose(found.values, flat.values, atol=1e-12)
-    np.testing.assert_allclose(found.best_responses, flat.best_responses, atol=1e-12)
-
-
-@FULL
-def test_exploitability_falls_with_both_numbers_of_iterations() -> None:
-    """Leduc, cut at the end of the first round.  docs/results/large-games.md has more."""
-    leduc = compile_game("leduc")
-    found = {
-        (inner, outer): solve(
-            leduc, CFR_D(subgame_iterations=inner), iters=outer, checkpoints=()
-        ).exploitability
-        for inner, outer in ((10, 300), (100, 30), (100, 300))
-    }
-    assert found[100, 300] < 0.02
-    assert found[100, 300] < found[100, 30] / 3
-    assert found[100, 300] < found[10, 300] / 3
-
-
-@FULL
 @pytest.mark.parametrize("alternating", [False, True])
 def test_a_solve_goes_on_to_the_same_bits(tmp_path: Path, alternating: bool) -> None:
     record = CFR_D(cut=1, subgame_iterations=20, variant=CFR_D.variant(alternating=alternating))
@@ -218,14 +179,12 @@ def test_a_solve_goes_on_to_the_same_bits(tmp_path: Path, alternating: bool) -> 
     loaded = Solution.load(begun)
     assert loaded.algorithm == record
     rest = solve(loaded.game, start=loaded, iters=12, checkpoints=())
-    for mine, theirs in zip(whole.state, rest.state, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    assert bits(whole.state) == bits(rest.state)
     np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
 
 
 def test_the_arrays_of_a_solver_are_told() -> None:
-    """How large a chunk is depends on the machine; that the solver's arrays are told does not.  An
-    evaluation takes as much again."""
+    """An evaluation takes as much again."""
     game = compile_game("bluff", dice=(2, 1), cut=True)
     DecomposedSolver(game)
     tracemalloc.start()
@@ -241,8 +200,7 @@ def test_the_arrays_of_a_solver_are_told() -> None:
 @FULL
 @pytest.mark.parametrize("cache", [1 << 18, 1 << 20])
 def test_memory_is_told_before(monkeypatch: pytest.MonkeyPatch, cache: int) -> None:
-    """The trunk and one subgame, and what is compiled where the game was not cut; on machines whose
-    caches, and so whose chunks, differ."""
+    """On machines whose caches, and so whose chunks, differ."""
     needed = decomposed_bytes(KUHN, CFR_D)
     with pytest.raises(MemoryLimitError, match="solving kuhn"):
         solve(KUHN, CFR_D, iters=1, memory_limit=needed - 1)
@@ -267,8 +225,7 @@ def test_memory_is_told_before(monkeypatch: pytest.MonkeyPatch, cache: int) -> N
 
 @FULL
 def test_options_make_the_same_record() -> None:
-    """Records within a record keep options of their own, or are refused where they would lose
-    them."""
+    """Also records within a record, or they are refused."""
     changed = CFR_D(inner=CFR_PLUS(floor=0.1))
     for record in (CFR_D, changed):
         assert record(**record.options) == record
@@ -278,15 +235,6 @@ def test_options_make_the_same_record() -> None:
         spec_of(changed)
     floor = CFR_D(inner=CFR_PLUS(floor=0.1)).guarantee(zero_sum=True)
     assert "no theorem" in floor.lower()
-
-
-def test_policies_are_tables_and_files(tmp_path: Path) -> None:
-    solution = solve(KUHN, CFR_D(cut=1, subgame_iterations=5), iters=3)
-    for policy in (solution.policy, solution.last_policy):
-        assert len(policy.to_dict()) == len(policy) == 12
-        assert policy_table(policy).to_dict() == policy.to_dict()
-        found = read_policy(KUHN, save_policy(policy, tmp_path / "policy.csv"))
-        assert found.probabilities.tobytes() == policy.probabilities.tobytes()
 
 
 @FULL

@@ -35,8 +35,7 @@ def public_of(player: int) -> list[str]:
 
 
 def pure_strategies(player: int) -> list[Policy]:
-    """All pure strategies that do the same with every hand: at a leaf every hand chooses for
-    itself."""
+    """All pure strategies that do the same with every hand."""
     found = []
     where = public_of(player)
     actions = [KUHN.infoset_actions[KUHN.infoset_index[f"J{public}"]] for public in where]
@@ -64,8 +63,7 @@ def limited(at: str, player: int, depth: int, method: str, blueprint: Policy = B
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_with_all_continuations_values_are_those_of_the_whole_game(player: int, depth: int) -> None:
-    """What the opponent gets in the game that ends early is what the best response in the whole
-    game gets, found there by another program."""
+    """The opponent gets what the best response in the whole game gets."""
     found = limited("start", player, depth, "unsafe")
     best = evaluate(KUHN, found.policy).best_responses[1 - player]
     assert found.subgames[0].solution.value[1 - player] == pytest.approx(best, abs=EXACT)

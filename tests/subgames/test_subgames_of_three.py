@@ -45,10 +45,7 @@ def test_the_subgame_at_the_start_is_the_game() -> None:
 
 @pytest.mark.compiled
 def test_values_below_a_line_change_the_whole_by_its_probability() -> None:
-    """Replaced strategies change a value by the value of the subgame times the reach of the line.
-
-    Ranges are then those that reach the line, and payoffs those of the whole game.
-    """
+    """By the value of the subgame times the reach of the line."""
     blueprint, checked = turn(), 0
     before, solved = np.array(blueprint.value), SolvedSpot(blueprint)
     for line in ("check bet36", "check check check 2s", "check check check 9c"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tensorcfr import CompiledGame, FlatGame, Policy, Solver
 from tensorcfr.compilers.cards.card_public_nodes import CardNodes
@@ -36,6 +38,26 @@ def in_chunks(policy: Policy, game: CompiledGame) -> Policy:
     )
 
 
+def check_found(game: CompiledGame) -> None:
+    """Assert that infosets are where the flat game has them, and that all of them are listed."""
+    flat, where = game.flat(), np.arange(game.n_numbers)
+    numbers = numbers_of(game, flat)
+    for label in flat.infoset_labels:
+        at, infoset = game.locate(label), flat.infoset_index[label]
+        assert at.label == label
+        assert at.actions == flat.infoset_actions[infoset]
+        assert at.player == flat.infoset_player[infoset]
+        assert where[at.numbers].tolist() == numbers[flat.sequences(infoset)].tolist()
+    for wrong in ("", "no such label", f"{flat.infoset_labels[0]} and then"):
+        if wrong not in flat.infoset_index:
+            with pytest.raises(KeyError):
+                game.locate(wrong)
+    for player in range(game.n_players):
+        listed = list(game.labels_of(player))
+        assert sorted(listed) == sorted(flat.labels_of(player))
+        assert len(listed) == game.count_of(player) == flat.count_of(player)
+
+
 def farthest(one: Policy, other: Policy) -> float:
     """The largest difference of two policies of games with the same infosets."""
     games = {id(policy.game): policy.game for policy in (one, other)}
@@ -62,6 +84,24 @@ def same_strategies(one: Solver, other: Solver) -> float:
         farthest(one.average_policy(), other.average_policy()),
         farthest(one.current_policy(), other.current_policy()),
     )
+
+
+def step_alike(
+    one: Solver, other: Solver, counts: Sequence[int], strategies: float = 1e-12
+) -> None:
+    """Assert that strategies and evaluations of two solvers agree after each step."""
+    for count in counts:
+        one.iterate(count)
+        other.iterate(count)
+        assert same_strategies(one, other) <= strategies
+        for found, expected in (
+            (one.evaluate(), other.evaluate()),
+            (one.evaluate_current(), other.evaluate_current()),
+        ):
+            for name in ("values", "best_responses"):
+                np.testing.assert_allclose(
+                    getattr(found, name), getattr(expected, name), rtol=0, atol=1e-12
+                )
 
 
 def ways_to_cards(game: CompiledGame) -> list[list[tuple[Any, ...]]]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.equality import bits
 from support.random_games import random_game
 from tensorcfr import (
     Chance,
@@ -76,9 +77,7 @@ def test_what_needs_a_compiled_game_is_refused(arguments: Any, options: Any, wor
 
 
 def test_what_is_no_game_is_refused_by_name() -> None:
-    with pytest.raises(
-        TypeError, match=r"game must be a compiled game \(from compile_game\), .* not 3"
-    ):
+    with pytest.raises(TypeError, match=r"game must be a compiled game \(from compile_game\),"):
         solve(3, "external_sampling", iters=5)
 
 
@@ -118,8 +117,7 @@ def test_going_on_from_a_file_has_the_same_bits(algorithm: Any, tmp_path: Path) 
     assert read.trace[0].infosets_held == first.trace[0].infosets_held
     assert np.isnan(read.exploitability)
     after = solve("leduc", start=read, iters=40)
-    for name, array in through.state._asdict().items():
-        assert np.array_equal(array, getattr(after.state, name)), name
+    assert bits(after.state) == bits(through.state)
 
 
 def test_rules_of_your_own_are_given_to_go_on_from_a_file(tmp_path: Path) -> None:
@@ -250,8 +248,7 @@ def test_a_full_table_loses_nothing() -> None:
     assert len(limited.average_policy()) == held
     limited.memory_limit = 10**9
     limited.iterate(100 - done)
-    for name, array in through.state._asdict().items():
-        assert np.array_equal(array, getattr(limited.state, name)), name
+    assert bits(limited.state) == bits(through.state)
 
 
 def test_solve_hands_over_what_it_has_when_the_table_is_full(tmp_path: Path) -> None:
@@ -268,8 +265,7 @@ def gone_on(solver: SampledSolver) -> None:
     whole = SampledSolver("leduc", "external_sampling", seed=4)
     whole.iterate(40)
     solver.iterate(40 - solver.iteration)
-    for name, array in whole.state._asdict().items():
-        assert np.array_equal(array, getattr(solver.state, name)), name
+    assert bits(solver.state) == bits(whole.state)
 
 
 def test_an_iteration_ends_when_its_time_is_over() -> None:
@@ -294,9 +290,7 @@ def test_an_iteration_ends_when_the_process_has_grown(monkeypatch: pytest.Monkey
 
 
 def test_the_state_that_is_handed_over_is_told() -> None:
-    """Hearts at 200 MiB took 284: in the end the labels were there four times.  What a state and
-    its policy take is told, and more only by some room ahead; an iteration ends that leaves less.
-    """
+    """With some room ahead; an iteration ends that leaves less."""
     solver = SampledSolver("leduc", "external_sampling", seed=4)
     solver.iterate(100)
     table = solver.source.table
@@ -314,8 +308,7 @@ def test_the_state_that_is_handed_over_is_told() -> None:
 
 @pytest.mark.full
 def test_the_table_takes_what_it_says() -> None:
-    """The bytes that are counted are no less than those of the table, and not twice as many; the
-    states of rules are estimated, so for the tree there is no such bound."""
+    """The bytes that are counted are no less than those of the table, and not twice as many."""
     game = UncompiledGame("bluff(dice=(2, 1))")
     solver = SampledSolver(game, "outcome_sampling", seed=1)
     gc.collect()
@@ -478,8 +471,7 @@ def test_rules_that_fail_anywhere_lose_nothing(algorithm: Any) -> None:
         with pytest.raises(RuntimeError, match="the rules fail"):
             solver.iterate(30)
         solver.iterate(30 - solver.iteration)
-        for name, array in good.state._asdict().items():
-            assert np.array_equal(array, getattr(solver.state, name)), name
+        assert bits(solver.state) == bits(good.state)
 
 
 class Endless(Game):
