@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,12 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are those of single solves; a report that is broken off goes on with the board that is
     missing; the command says the same."""
     table = tmp_path / "rivers.csv"
-    report = solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=table)
+
+    def asked(boards: Sequence[str] = RIVERS, **options: Any) -> Any:
+        given = {"line": "check", "target": "0.1%", "table": table}
+        return solve_boards(SPOT, boards, **given | options)
+
+    report = asked()
     for row in report.rows:
         game = compile_game(Holdem(**(SPOT.options | {"board": row["board"]})))
         # 0.1 % of the pot.
@@ -113,45 +119,42 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table.write_text("".join(lines[:2]))
     solved: list[str] = []
     monkeypatch.setattr(module, "compile_game", lambda rules, **options: _noted(solved, rules))
-    again = solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=table)
+    again = asked()
     assert solved == RIVERS[1:]
     for row, other in zip(again.rows, report.rows, strict=True):
         assert row | {"seconds": 0} == other | {"seconds": 0}
     # Boards that are not asked for stay in the table.
     solved.clear()
     with pytest.raises(ValueError, match=r"target=0\.1 needs a unit: '0\.1%' or '0\.1 chips'"):
-        solve_boards(SPOT, RIVERS[1:], line="check", target=0.1, table=table)
-    (alone,) = solve_boards(SPOT, RIVERS[1:], line="check", target="0.1%", table=table).rows
+        asked(RIVERS[1:], target=0.1)
+    (alone,) = asked(RIVERS[1:]).rows
     assert (alone["board"], alone["weight"], solved) == (RIVERS[1], 1.0, [])
     with table.open(newline="") as file:
         assert [row["board"] for row in csv.DictReader(file)] == RIVERS
     with pytest.raises(ValueError, match=r"rivers.csv, line 2, is of another spot"):
-        solve_boards(SPOT, RIVERS, line="check", target="0.2%", table=table)
+        asked(target="0.2%")
 
     # A table that somebody has edited.
     columns, cells = lines[0].strip().split(","), lines[1].strip().split(",")
     edited = tmp_path / "edited.csv"
+
+    def refused_table(text: str, message: str) -> None:
+        edited.write_text(text, "latin-1")
+        with pytest.raises(ValueError, match=message):
+            asked(table=edited)
+
+    no_row = "line 2, is not a row of a report"
     for column, value in (
         *(("value", "much"), ("value", "nan"), ("value", "inf"), ("weight", "-1")),
         *(("iterations", "-1"), ("iterations", "1.5"), ("exploitability", "1e999")),
         *(("player", "ip2"), ("spot", cells[-1] + ",1"), (report.actions[0], "0.9999")),
     ):
         damaged = [value if c == column else cell for c, cell in zip(columns, cells, strict=True)]
-        edited.write_text(lines[0] + ",".join(damaged) + "\n")
-        with pytest.raises(ValueError, match="line 2, is not a row of a report"):
-            solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
-    edited.write_text(lines[0] + lines[1] + lines[1])
-    with pytest.raises(ValueError, match="line 3, is not a row of a report"):
-        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
-    edited.write_text(lines[0].replace("value", "vale") + lines[1])
-    with pytest.raises(ValueError, match="line 2, is not a row of a report"):
-        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
-    edited.write_text(lines[0].replace(report.actions[0], "wait") + lines[1])
-    with pytest.raises(ValueError, match="has different columns for"):
-        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
-    edited.write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"edited\.csv is not a CSV file"):
-        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
+        refused_table(lines[0] + ",".join(damaged) + "\n", no_row)
+    refused_table(lines[0] + lines[1] + lines[1], "line 3, is not a row of a report")
+    refused_table(lines[0].replace("value", "vale") + lines[1], no_row)
+    refused_table(lines[0].replace(report.actions[0], "wait") + lines[1], "different columns for")
+    refused_table("\xff\xfe", r"edited\.csv is not a CSV file")
 
     # Ctrl-C in the second solve leaves the first row.
     table.write_text("".join(lines[:2]))
@@ -161,7 +164,7 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(module, "solve", lambda *given, **options: Broken())
     with pytest.raises(KeyboardInterrupt):
-        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=table)
+        asked()
     with table.open(newline="") as file:
         assert [row["board"] for row in csv.DictReader(file)] == RIVERS[:1]
     monkeypatch.undo()

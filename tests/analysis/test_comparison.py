@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
-from analysis.test_conditional_regrets import GAMES
+from analysis.test_conditional_regrets import GAMES, rows_of, strategies_of
 from support.equality import as_game
 from support.reference import build_tree
 from support.slow_values import DealtCards, SlowValues
@@ -18,20 +15,6 @@ from tensorcfr import compile_game, solve
 from tensorcfr.analysis import compare
 from tensorcfr.formats import find_policy
 from tensorcfr.games import make_game
-from tensorcfr.model.infoset import Infoset
-
-
-def strategies_of(seed: int) -> Callable[[Infoset], list[float]]:
-    """Random strategies, of which a third are pure."""
-
-    def strategies(infoset: Infoset) -> list[float]:
-        rng = np.random.default_rng([seed, zlib.crc32(infoset.encode())])
-        weight = rng.random(len(infoset.actions))
-        if rng.random() < 1 / 3:
-            weight = (weight == weight.max()).astype(float)
-        return [float(w) / float(weight.sum()) for w in weight]
-
-    return strategies
 
 
 def policy_of(game: Any, seed: int) -> Any:
@@ -43,15 +26,7 @@ def slow_differences(rules: Any) -> dict[str, tuple[int, float, float, float]]:
     """For every infoset its player, the mean of both reaches, half the sum of the differences, and
     what a change to the second strategy gains."""
     tree = build_tree(as_game(rules))
-    first, second = (
-        {
-            label: strategies_of(seed)(
-                Infoset(label, infoset.player, tuple(map(str, infoset.actions)))
-            )
-            for label, infoset in tree.infosets.items()
-        }
-        for seed in (1, 2)
-    )
+    first, second = (rows_of(tree, seed) for seed in (1, 2))
     one, other, found = SlowValues(tree, first), SlowValues(tree, second), {}
     for label, infoset in tree.infosets.items():
         here, there = one.at(label), other.at(label)

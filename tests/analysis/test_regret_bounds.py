@@ -13,7 +13,7 @@ from support.random_games import random_game
 from support.random_locks import random_locks
 from support.reference import ReferenceCFR, Tree, best_response_value, build_tree, expected_values
 from support.tiers import tiered
-from tensorcfr import CompiledGame, Solver, compile_game, nash_conv, solve
+from tensorcfr import CompiledGame, Solver, compile_game, solve
 from tensorcfr.algorithms import CFR
 from tensorcfr.analysis import RegretPoint, regrets
 from tensorcfr.evaluation import correlation_gap
@@ -35,20 +35,25 @@ def best_actions(game: CompiledGame, array: np.ndarray) -> np.ndarray:
     return np.array([array[game.sequences(index)].max() for index in range(game.n_infosets)])
 
 
+@pytest.mark.parametrize("locked", [False, True])
 @pytest.mark.parametrize("alternating", [True, False])
 @pytest.mark.parametrize("name", GAMES)
-def test_the_true_sums_are_those_that_cfr_keeps(name: str, *, alternating: bool) -> None:
+def test_the_true_sums_are_those_that_cfr_keeps(
+    name: str, *, alternating: bool, locked: bool
+) -> None:
     game = compile_game(GAMES[name])
-    record = CFR(alternating=alternating)
-    (point,) = regrets(game, record, checkpoints=[40])
-    solver = Solver(game, record)
+    record, locks = CFR(alternating=alternating), random_locks(game, 3) if locked else None
+    (point,) = regrets(game, record, checkpoints=[40], locks=locks)
+    solver = Solver(game, record, locks=locks)
     solver.iterate(40)
-    np.testing.assert_allclose(
-        point.infoset,
-        best_actions(game, solver.whole_regrets(solver.problem, solver.state)),
-        rtol=0,
-        atol=1e-10,
-    )
+    kept = solver.whole_regrets(solver.problem, solver.state).copy()
+    for label, row in (locks or {}).items():
+        infoset = game.infoset_index[label]
+        is_locked = [action in row for action in game.infoset_actions[infoset]]
+        kept[game.sequences(infoset)][is_locked] = -np.inf
+    # Infosets that are locked wholly have no regret and no bound.
+    expected = np.where(point.infoset_bound > 0, best_actions(game, kept), 0.0)
+    np.testing.assert_allclose(point.infoset, expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("algorithm", ["cfr+", "dcfr", "external_sampling", "outcome_sampling"])
@@ -125,14 +130,16 @@ def test_average_game_value_of_a_tutorial() -> None:
     assert point.played[1] == pytest.approx(-point.played[0], abs=1e-15)
 
 
-@pytest.mark.parametrize("name", ["kuhn", "leduc", "liars_dice(faces=3)"])
-def test_average_regrets_sum_to_nash_conv(name: str) -> None:
-    """Zero-sum, two players who update at once: the folk theorem, with equality."""
+@pytest.mark.parametrize("locked", [False, True])
+@pytest.mark.parametrize("name", ["kuhn", "liars_dice(faces=3)", "goofspiel(cards=3)"])
+def test_average_regrets_sum_to_nash_conv(name: str, *, locked: bool) -> None:
+    """Zero-sum, two players who update at once: the folk theorem, with equality.  A best fixed
+    strategy plays what is locked, as a best response does."""
     game = compile_game(name)
-    for point in regrets(game, SIMULTANEOUS, checkpoints=[1, 10, 60]):
-        solution = solve(game, SIMULTANEOUS, iters=point.iteration)
-        expected = nash_conv(game, solution.policy)
-        assert sum(point.average) == pytest.approx(expected, abs=1e-11)
+    locks = random_locks(game, 8) if locked else None
+    for point in regrets(game, SIMULTANEOUS, checkpoints=[1, 10, 60], locks=locks):
+        solution = solve(game, SIMULTANEOUS, iters=point.iteration, locks=locks)
+        assert sum(point.average) == pytest.approx(solution.nash_conv, abs=1e-11)
 
 
 def check_theorems(game: CompiledGame, point: RegretPoint) -> None:
@@ -183,33 +190,6 @@ def test_the_bounds_hold_with_locks(name: str, record: Any, interpreted: None) -
         ):
             if sum(locks.get(label, {}).values()) > 1 - 1e-12:
                 assert (bound, regret) == (0, 0)
-
-
-@pytest.mark.parametrize("alternating", [True, False])
-@pytest.mark.parametrize("name", GAMES)
-def test_the_true_sums_with_locks_are_those_that_cfr_keeps(name: str, *, alternating: bool) -> None:
-    game = compile_game(GAMES[name])
-    record, locks = CFR(alternating=alternating), random_locks(game, 3)
-    (point,) = regrets(game, record, checkpoints=[40], locks=locks)
-    solver = Solver(game, record, locks=locks)
-    solver.iterate(40)
-    kept = solver.whole_regrets(solver.problem, solver.state).copy()
-    for label, row in locks.items():
-        infoset = game.infoset_index[label]
-        locked = [action in row for action in game.infoset_actions[infoset]]
-        kept[game.sequences(infoset)][locked] = -np.inf
-    expected = np.where(point.infoset_bound > 0, best_actions(game, kept), 0.0)
-    np.testing.assert_allclose(point.infoset, expected, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("name", ["kuhn", "liars_dice(faces=3)", "goofspiel(cards=3)"])
-def test_average_regrets_sum_to_nash_conv_with_locks(name: str) -> None:
-    """A best fixed strategy plays what is locked, as a best response does."""
-    game = compile_game(name)
-    locks = random_locks(game, 8)
-    for point in regrets(game, SIMULTANEOUS, checkpoints=[1, 10, 60], locks=locks):
-        solution = solve(game, SIMULTANEOUS, iters=point.iteration, locks=locks)
-        assert sum(point.average) == pytest.approx(solution.nash_conv, abs=1e-11)
 
 
 def test_locks_are_counted_out_of_the_bounds() -> None:

@@ -9,19 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.browsing import TURN
 from tensorcfr import Solution, compile_game, evaluate, solve
 from tensorcfr.analysis import SolvedSpot, model_locks, restate, table_change
 from tensorcfr.cli.json_output import of_solution
 from tensorcfr.games.holdem import grid_label, grid_place
 
-TURN: dict[str, Any] = {
-    "board": "Td9d6hQd",
-    "ranges": ("AA:0.5,KK,AJs", "QJs,88"),
-    "pot": 100,
-    "stacks": 150,
-    "bets": {"turn": "a", "river": "50%"},
-    "raises": "a",
-}
 PRIZES: dict[str, Any] = {"payouts": (50, 30, 20), "others": (90, 120)}
 LINE = "check allin"
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from support.command_line import USAGE, invoke, printed, refused
+from support.command_line import USAGE, invoke, printed, python, refused
 from tensorcfr import compile_game, solve
 from tensorcfr.solvers import choose
 
@@ -35,9 +32,7 @@ def test_after_compiling_a_feature_nothing_is_compiled(
     """Another river than that of the command has the same kernels."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert printed("compile", "river").startswith("river: ")
-    done = subprocess.run(
-        [sys.executable, "-c", RIVER], capture_output=True, text=True, env=os.environ
-    )
+    done = python("-c", RIVER)
     assert done.stdout == "0\n", done.stderr
 
 

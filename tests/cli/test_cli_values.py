@@ -77,11 +77,6 @@ class TestShow:
         message = refused(USAGE, "show", leduc, "--infoset=zz*")
         assert message == "leduc has no infoset for --infoset zz*"
 
-    def test_without_values_as_solve_prints_it(self, leduc: Path, tmp_path: Path) -> None:
-        path = tmp_path / "kuhn.npz"
-        text = printed("solve", "kuhn", "--iters=5", "--save", path)
-        assert printed("show", path, "--no-values") == text.partition("\nwrote")[0]
-
     def test_numbers_for_machines(self, leduc: Path) -> None:
         said = json.loads(printed("show", leduc, "--json"))
         solution = Solution.load(leduc)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
+from support.command_line import python
 from support.equality import bits
-from support.paths import ROOT
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.algorithms import DEEP_CFR, DREAM, SD_CFR, Deep
 from tensorcfr.deep import DeepSolver, Mixture
@@ -34,7 +33,7 @@ def test_without_the_extra() -> None:
             print(error)
         assert not {"optax", "equinox"} & set(sys.modules)
     """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
     assert "pip install 'tensorcfr[deep]'" in done.stdout
     assert issubclass(MissingExtraError, ImportError)

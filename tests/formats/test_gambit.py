@@ -255,7 +255,7 @@ def refusal(parse: Callable[[str, str], Any], text: str) -> FormatError | None:
     return None
 
 
-@pytest.mark.parametrize("count", [1000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [300, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["two_stages.efg", "table.nfg", "outcomes.nfg"])
 def test_spoilt_files_give_clear_errors_only(name: str, count: int) -> None:
     text = (DATA / name).read_text()
@@ -299,29 +299,6 @@ def test_random_games_round_trip(game: Any) -> None:
             np.testing.assert_array_equal(getattr(again.tree, name), array, err_msg=name)
     # Decimals keep every bit.
     assert plain.digest == compiled.digest
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["kuhn", "kuhn(players=3)", "liars_dice(faces=2)", "leduc", "goofspiel(cards=3)", "stag_hunt"],
-)
-def test_built_in_games_round_trip(name: str, tmp_path: Path) -> None:
-    game = compile_game(name)
-    again = compile_game(save_efg(game, tmp_path / "game.efg"))
-    for ours, theirs in zip(histories(game), histories(again), strict=True):
-        if ours[0] == CHANCE:
-            assert ours[:2] == theirs[:2]
-            np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-15)
-        else:
-            assert ours == theirs
-
-
-@pytest.mark.parametrize("outcomes", [False, True])
-@pytest.mark.parametrize("name", ["matching_pennies_3p", "shapleys_game", "prisoners_dilemma"])
-def test_games_in_normal_form_round_trip(name: str, outcomes: bool, tmp_path: Path) -> None:
-    game = compile_game(name)
-    path = save_nfg(game, tmp_path / "game.nfg", outcomes=outcomes)
-    assert compile_game(path).digest == game.digest
 
 
 def test_payoffs_of_any_size_round_trip(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tensorcfr import (
 from tensorcfr.errors import ImperfectRecallError, MissingExtraError
 from tensorcfr.formats.openspiel import CHANCE_PLAYER, TERMINAL_PLAYER, Action, OpenSpielGame
 from tensorcfr.games import make_game
+from tensorcfr.games.goofspiel import Goofspiel
 from tensorcfr.games.leduc import LeducPoker
 from tensorcfr.model.arrays import CHANCE
 
@@ -89,14 +90,6 @@ BUILT_IN = [
     ("liars_dice(faces=2)", "liars_dice(dice_sides=2)"),
     ("liars_dice(faces=3)", "liars_dice(dice_sides=3)"),
     ("liars_dice(faces=4)", "liars_dice(dice_sides=4)"),
-    ("goofspiel(cards=3)", GOOFSPIEL.format(3, "win_loss")),
-    ("goofspiel(cards=4)", GOOFSPIEL.format(4, "win_loss")),
-    (
-        "goofspiel(cards=4, payoff='point_difference')",
-        GOOFSPIEL.format(4, "point_difference"),
-    ),
-    ("matching_pennies", "matrix_mp"),
-    ("rock_paper_scissors", "matrix_rps"),
 ]
 LARGE_BUILT_IN = [
     ("goofspiel(cards=5)", GOOFSPIEL.format(5, "win_loss")),
@@ -115,6 +108,56 @@ LARGE_BUILT_IN = [
 )
 def test_built_in_game_is_openspiels_node_by_node(ours: str, theirs: str) -> None:
     assert_same_tree(compile_game(ours), compile_game(f"openspiel:{theirs}"))
+
+
+CLASSICS = {
+    "rock_paper_scissors": "rps",
+    "biased_rock_paper_scissors": "brps",
+    "matching_pennies": "mp",
+    "prisoners_dilemma": "pd",
+    "stag_hunt": "sh",
+    "chicken": "cd",
+    "battle_of_the_sexes": "bos",
+    "shapleys_game": "shapleys_game",
+}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [*((o, f"matrix_{t}") for o, t in CLASSICS.items()), ("matching_pennies_3p",) * 2],
+)
+def test_matrix_games_are_openspiels(ours: str, theirs: str) -> None:
+    game, other = compile_game(ours), compile_game(f"openspiel:{theirs}")
+    assert_same_tree(game, other)
+    labels = [[label.lower() for label in actions] for actions in other.infoset_actions]
+    assert list(map(list, game.infoset_actions)) == labels
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *(
+            {"cards": 3, "prizes": prizes, "payoff": payoff, "imperfect_information": hidden}
+            for prizes in ("descending", "ascending", "random")
+            for payoff in ("win_loss", "point_difference", "total_points")
+            for hidden in (True, False)
+        ),
+        {"cards": 2},
+        {"cards": 2, "prizes": "random"},
+        {"cards": 4},
+        {"cards": 4, "prizes": "random", "payoff": "point_difference"},
+        {"cards": 3, "players": 3},
+        {"cards": 3, "players": 3, "payoff": "point_difference", "prizes": "ascending"},
+    ],
+    ids=str,
+)
+def test_goofspiel_is_openspiels(parameters: dict[str, Any]) -> None:
+    game = Goofspiel(**parameters)
+    theirs = (
+        f"goofspiel(imp_info={game.imperfect_information},num_cards={game.cards},"
+        f"players={game.n_players},points_order={game.prizes},returns_type={game.payoff})"
+    )
+    assert_same_tree(compile_game(game), compile_game(f"openspiel:{theirs}"))
 
 
 @pytest.mark.parametrize("players", [3, pytest.param(4, marks=pytest.mark.full)])
@@ -239,10 +282,10 @@ class Blurred:
         return "blurred"
 
     def new_initial_state(self) -> Blurred:
-        return Blurred(self.wrapped.new_initial_state())
+        return type(self)(self.wrapped.new_initial_state())
 
     def child(self, action: int) -> Blurred:
-        return Blurred(self.wrapped.child(action))
+        return type(self)(self.wrapped.child(action))
 
     def information_state_string(self, player: int) -> str:
         text: str = self.wrapped.information_state_string(player)
@@ -266,12 +309,6 @@ def test_a_string_that_two_players_share_makes_two_infosets() -> None:
 
 def test_a_made_up_label_that_is_taken_is_not_used_twice() -> None:
     class Worse(Blurred):
-        def new_initial_state(self) -> Worse:
-            return Worse(self.wrapped.new_initial_state())
-
-        def child(self, action: int) -> Worse:
-            return Worse(self.wrapped.child(action))
-
         def information_state_string(self, player: int) -> str:
             text = super().information_state_string(player)
             return f"{text[0]} (player 1)" if text.endswith("p") else text
@@ -302,12 +339,6 @@ def test_names_that_occur_twice_get_the_number_of_the_action() -> None:
 class Named(Blurred):
     """Kuhn poker with names of its own."""
 
-    def new_initial_state(self) -> Named:
-        return type(self)(self.wrapped.new_initial_state())
-
-    def child(self, action: int) -> Named:
-        return type(self)(self.wrapped.child(action))
-
     def information_state_string(self, player: int) -> str:
         text: str = self.wrapped.information_state_string(player)
         return text
@@ -337,12 +368,6 @@ def test_the_same_numbers_may_have_other_names() -> None:
 def test_histories_that_disagree_on_the_actions_are_refused() -> None:
     class Forbidding(Blurred):
         """A player who holds the lowest card may not bet, if the other one has the highest."""
-
-        def new_initial_state(self) -> Forbidding:
-            return Forbidding(self.wrapped.new_initial_state())
-
-        def child(self, action: int) -> Forbidding:
-            return Forbidding(self.wrapped.child(action))
 
         def legal_actions(self) -> list[int]:
             return [0] if self.wrapped.history()[:2] == [0, 2] else [0, 1]

@@ -1,6 +1,7 @@
 """Spots that other programs wrote."""
 
 import json
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,7 @@ actions = [
 ]
 """
 STREETS = ("Flop", "Turn", "River")
+needs_pokerkit = pytest.mark.skipif(find_spec("pokerkit") is None, reason="needs pokerkit")
 
 
 def config(**changed: object) -> dict[str, object]:
@@ -353,27 +355,24 @@ class TestPostflop:
             postflop_options(text)
 
 
+@needs_pokerkit
 class TestHands:
     def test_the_flop_is_where_the_hand_came_to(self) -> None:
-        pytest.importorskip("pokerkit")
         found = hand_options(HAND)
         # 2.5 of each player; player 1 began with 100, player 2 with 120.
         assert found == {"board": "Td9d6h", "pot": 5.0, "stacks": 97.5, "chip": 0.1}
 
     def test_a_straddle_in_cents(self) -> None:
-        pytest.importorskip("pokerkit")
         # By hand: 4 * 0.02 + 0.05 + 0.1 + 0.6 + 0.6, and the smaller of 9.38 and 9.28.
         found = hand_options(STRADDLE)
         assert found == {"board": "Td9d6h", "pot": 1.43, "stacks": 9.28, "chip": 0.01}
 
     def test_the_first_street_of_two_may_be_the_turn(self) -> None:
-        pytest.importorskip("pokerkit")
         # Three see the flop for 6 each; one bets 10, one calls, one folds.
         found = hand_options(THREE_ON_THE_FLOP)
         assert found == {"board": "Td9d6hQc", "pot": 38.0, "stacks": 184.0}
 
     def test_stacks_that_the_hand_does_not_tell(self) -> None:
-        pytest.importorskip("pokerkit")
         hand = THREE_ON_THE_FLOP.replace('"p1 cc", "p2 cc"', '"p1 f", "p2 cc"', 1)
         unknown = hand.replace("[200, 200, 200]", "[inf, inf, inf]")
         assert hand_options(unknown) == {"board": "Td9d6h", "pot": 13.0}
@@ -381,7 +380,6 @@ class TestHands:
         assert hand_options(one) == {"board": "Td9d6h", "pot": 13.0, "stacks": 194.0}
 
     def test_omaha_and_short_deck(self) -> None:
-        pytest.importorskip("pokerkit")
         omaha, short = hand_options(OMAHA), hand_options(SHORT_DECK)
         assert omaha == {"game": "omaha", "board": "Td9d6h", "pot": 600.0, "stacks": 9700.0}
         # Antes of three players, and two calls of 3,000.
@@ -400,27 +398,24 @@ class TestHands:
         ],
     )
     def test_other_hands_are_refused(self, before: str, after: str, problem: str) -> None:
-        pytest.importorskip("pokerkit")
         with pytest.raises(FormatError, match=problem):
             hand_options(HAND.replace(before, after).partition(', "p1 cc", "p2 cbr 4"')[0] + "]")
 
     def test_all_in_before_the_flop_is_refused(self) -> None:
-        pytest.importorskip("pokerkit")
         hand = HAND.replace("cbr 2.5", "cbr 100").partition(', "p1 cc", "p2 cbr 4"')[0] + "]"
         with pytest.raises(FormatError, match="a player is all-in before the flop"):
             hand_options(hand)
 
     def test_a_hand_that_ends_before_the_flop_is_refused(self) -> None:
-        pytest.importorskip("pokerkit")
         with pytest.raises(FormatError, match="the hand ends before the flop"):
             hand_options(HAND.partition('"p2 cc"')[0] + '"p2 f"]')
 
 
+@needs_pokerkit
 class TestSeveralHands:
     HANDS = "\n".join(f"[{number}]\n{HAND.replace('100', f'{number}00')}" for number in (1, 2, 3))
 
     def test_one_of_several_hands(self, tmp_path) -> None:
-        pytest.importorskip("pokerkit")
         path = tmp_path / "hands.phhs"
         path.write_text(self.HANDS)
         for number in (1, 2, 3):
@@ -433,7 +428,6 @@ class TestSeveralHands:
         assert read_spot_options(path) == read_spot_options(path, hand=1) == hand_options(HAND)
 
     def test_a_hand_must_be_named(self, tmp_path) -> None:
-        pytest.importorskip("pokerkit")
         path = tmp_path / "hands.phhs"
         path.write_text(self.HANDS)
         with pytest.raises(FormatError, match="hands in the file: 3; name one with hand=1, say"):
@@ -558,9 +552,9 @@ def test_the_file_says_what_it_is(tmp_path) -> None:
     assert read_spot_options(script) == texassolver_options(SCRIPT)
     assert read_spot_options(tree) == postflop_options(tree.read_text())
     assert read_spot_options(own)["board"] == "Td9d6hQc"
-    if pytest.importorskip("pokerkit"):
-        (tmp_path / "hand.phh").write_text(HAND)
-        assert read_spot_options(tmp_path / "hand.phh")["pot"] == 5.0
+    pytest.importorskip("pokerkit")
+    (tmp_path / "hand.phh").write_text(HAND)
+    assert read_spot_options(tmp_path / "hand.phh")["pot"] == 5.0
 
 
 @pytest.mark.parametrize(

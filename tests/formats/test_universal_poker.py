@@ -50,16 +50,11 @@ NO_LIMIT: dict[str, tuple[Any, ...]] = {
 }
 
 
-def text_of(name: str) -> str:
+def text_of(name: str, *, limit: bool = True) -> str:
     """The game as OpenSpiel says it."""
-    said = zip(KEYS, GAMES[name], strict=True)
-    return f"universal_poker(betting=limit,{','.join(f'{key}={value}' for key, value in said)})"
-
-
-def no_limit_text_of(name: str) -> str:
-    """The same without limits."""
-    said = zip(NO_LIMIT_KEYS, NO_LIMIT[name], strict=True)
-    return f"universal_poker(betting=nolimit,{','.join(f'{key}={value}' for key, value in said)})"
+    betting, keys, games = ("limit", KEYS, GAMES) if limit else ("nolimit", NO_LIMIT_KEYS, NO_LIMIT)
+    said = ",".join(f"{key}={value}" for key, value in zip(keys, games[name], strict=True))
+    return f"universal_poker(betting={betting},{said})"
 
 
 class InOurWords(Game):
@@ -117,7 +112,7 @@ def test_equal_to_openspiel(name: str) -> None:
 def test_no_limit_is_equal_to_openspiel(name: str) -> None:
     """The same with fold, call, pot and all-in; all-ins before the flop are run out at once."""
     stakes = max(map(int, NO_LIMIT[name][7].split()))
-    ours = assert_equal(no_limit_text_of(name), 1e-12 * stakes)
+    ours = assert_equal(text_of(name, limit=False), 1e-12 * stakes)
     assert ours.name.startswith("nolimit_poker(")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from support.every_function import differences
 from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
 from tensorcfr import CompiledGame, Policy, Solution, Solver, compile_game, evaluate, solve
-from tensorcfr.analysis import SolvedSpot, aivat, simulate, solve_boards, values
+from tensorcfr.analysis import aivat, simulate, solve_boards, values
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.card_sums import odds_on
 from tensorcfr.compilers.cards.equity import equities
@@ -106,7 +106,7 @@ def exact_river(spot: Holdem) -> HandByHand:
     return rules
 
 
-@pytest.mark.parametrize("players", [1, 2, 4])
+@pytest.mark.parametrize("players", [1, 4])
 def test_a_river_is_near_that_with_exact_weights(players: int) -> None:
     """The ranges of the deal are exact; the value is, to a ten-thousandth of the pot."""
     spot = Holdem(
@@ -160,6 +160,12 @@ TURN: dict[str, Any] = {
 }
 
 
+@cache
+def turn() -> Any:
+    """The rules of the spot, whose weights take a second."""
+    return make_spot(**TURN)
+
+
 @pytest.mark.full
 def test_strategies_equal_the_reference() -> None:
     """Average strategies, beside slow recursive CFR hand by hand."""
@@ -171,7 +177,7 @@ def test_strategies_equal_the_reference() -> None:
 
 
 def test_the_same_with_and_without_merged_suits_and_in_every_form() -> None:
-    spot = TURN | {"board": "Th9h6hQh", "ranges": ("AA,JTs", "KK,T9s")}
+    spot = TURN | {"board": "Th9h6hQh", "ranges": ("AA,JhTc", "T9s"), "folded": ("AK",)}
     merged = compile_game("holdem", **spot)
     alone = compile_game("holdem", **spot, symmetry=False)
     assert merged.nbytes < alone.nbytes
@@ -203,7 +209,7 @@ def test_suits_that_a_folded_range_tells_apart() -> None:
 
 def test_ranges_of_a_subgame() -> None:
     """On a river they are those of its board, and later boards count from there."""
-    spot = make_spot(**TURN)
+    spot = turn()
     everything = [np.ones(len(own)) for own in spot.hands]
     part = CardSubgames(spot).part(("check", "check", "Js"), everything, 0, 0.0)
     assert part is not None
@@ -216,16 +222,6 @@ def test_ranges_of_a_subgame() -> None:
     for player in range(2):
         found = part.rules.weights_on(player, board)
         np.testing.assert_allclose(found, spot.weights_on(player, board), rtol=1e-14)
-
-
-def test_history_by_history() -> None:
-    spot = make_spot(**TURN | {"ranges": ("AsAh", "KsKh"), "bets": "a"})
-    uncompiled = compile_game(as_histories(spot))
-    values = [
-        solve(game, "cfr+", iters=10, precision="float64").value
-        for game in (compile_game(spot), uncompiled)
-    ]
-    assert values[0] == pytest.approx(values[1], abs=1e-12)
 
 
 def by_label(game: CompiledGame) -> dict[str, Any]:
@@ -241,10 +237,10 @@ def test_cards_come_by_weight_hand_by_hand() -> None:
     Weights of random cards vary by board by a factor of three.
     """
     rules = RandomCards(1, cards=6, width=1, rounds=2, deals=(2, 1), zero_sum=True, varies=True)
-    cards = compile_game(rules)
+    by_history, cards = compile_game(as_histories(rules)), compile_game(rules)
     assert cards.nodes is not None
     found = by_label(cards)
-    for other in (cards.flat().without_merging(), compile_game(as_histories(rules))):
+    for other in (cards.flat().without_merging(), by_history):
         assert not list(differences(by_label(other), found))
     policy = Policy.uniform(cards)
     exact = np.array(expected_values(cards, policy))
@@ -294,11 +290,7 @@ def test_a_hand_that_some_cards_rule_out() -> None:
 
 
 def test_equities_are_means_over_boards() -> None:
-    spot = make_spot(**TURN)
-    solution = solve(compile_game(spot), "cfr+", iters=200, precision="float64")
-    shown = SolvedSpot(solution)
-    runouts = shown.runouts("check check *", equity=True)
-    assert runouts.probability.sum() == pytest.approx(1.0, abs=1e-12)
+    spot = turn()
     own, others = spot.hands
     apart = ~(own[:, None, :, None] == others[None, :, None, :]).any(axis=(2, 3))
     pairs = np.outer(*spot.weights) * apart
@@ -319,13 +311,12 @@ def test_equities_are_means_over_boards() -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["resolve", "maxmargin"])
-def test_subgames_have_the_weights_of_their_boards(method: str) -> None:
+def test_subgames_have_the_weights_of_their_boards() -> None:
     """A river and the rest of a turn, solved again safely, leave no more to exploit."""
-    game = compile_game("holdem", **TURN)
+    game = compile_game(turn())
     before = solve(game, "cfr+", iters=30, precision="float64")
     for at in ("check check Js", "check"):
-        again = resolve(game, before.policy, at, method=method, iters=2000)
+        again = resolve(game, before.policy, at, method="maxmargin", iters=1000)
         found = [evaluate(game, policy) for policy in (before.policy, again.policy)]
         for player in range(2):
             gains = [one.gains[player] for one in found]
@@ -383,7 +374,7 @@ def test_flops_are_not_counted_for_folded_players() -> None:
 
 def test_files_and_the_command_line(tmp_path: Path) -> None:
     """Folded ranges are kept in texts and in solutions, and the command prints what is lost."""
-    spot = make_spot(**TURN)
+    spot = turn()
     text = spot_text(spot)
     assert "folded = [" in text
     assert parse_spot(text).options == spot.options
@@ -399,7 +390,8 @@ def test_files_and_the_command_line(tmp_path: Path) -> None:
     whole = {key: value for key, value in TURN.items() if key != "folded"}
     save_spot(make_spot(**whole), tmp_path / "whole.toml")
     folded = ("--folded", "AA,KK,AK,QJ", "--folded", "random,!top 25%")
-    assert printed("spot", tmp_path / "whole.toml", *folded, "--iters", "5") == said
+    again = printed("spot", tmp_path / "whole.toml", *folded, "--iters", "5")
+    assert again.partition(" s; ")[2] == said.partition(" s; ")[2] != ""
 
 
 def test_memory_told() -> None:

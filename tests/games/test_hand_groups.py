@@ -75,7 +75,7 @@ def draw_of(board: Cards, hand: Cards) -> str:
 def test_random_hands(cards: int) -> None:
     rng = np.random.default_rng(cards)
     seen = set()
-    for _ in range(25):
+    for _ in range(15):
         board = tuple(rng.choice(52, cards, replace=False).tolist())
         free = HANDS[~np.isin(HANDS, board).any(axis=1)]
         hands = free[rng.choice(len(free), 12, replace=False)]

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import LeducOfCards
-from support.equality import as_game, difference
-from support.layouts import same_strategies
+from support.equality import EARLY_MARKS, as_game, assert_equal, difference
+from support.layouts import assert_same_solves
 from support.random_games import random_game, random_public_tree_game
 from support.reference import ReferenceCFR, build_tree
 from support.slow_values import DealtCards, SlowValues
@@ -97,11 +96,7 @@ def assert_equal_to_reference(rules: Any, texts: tuple[str, ...], slow: Game) ->
     solver = Solver(compile_game(with_incentives(rules, texts)), "cfr", precision="float64")
     tree = build_tree(slow)
     reference = ReferenceCFR(tree, average_power=0, alternating=True)
-    for mark in (1, 2, 3, 10):
-        solver.iterate(mark - solver.iteration)
-        while reference.t < mark:
-            reference.iterate()
-        assert difference(solver.average_policy(), reference.average_policy())[0] <= 1e-12
+    assert_equal(solver, reference, EARLY_MARKS)
     found, values = solver.evaluate(), SlowValues(tree, reference.average_policy())
     np.testing.assert_allclose(found.values, values.values, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.best_responses, values.best_responses, rtol=0, atol=1e-12)
@@ -158,11 +153,9 @@ def spot_payments(rules: Any) -> Game:
 
 
 def test_a_spot_equals_the_payments_of_each_history() -> None:
-    rules = make_game("holdem", **SPOT)
+    small = {"ranges": ("AsAh,7h6h", "KsKh,QdJd"), "bets": {"turn": "50%", "river": "a"}}
+    rules = make_game("holdem", **SPOT | small)
     assert_equal_to_reference(rules, SPOT_TEXTS, spot_payments(rules))
-    cards = LeducOfCards()
-    paid = PaidByHistory(DealtCards(cards), [(1, {"raise"}, 0.4, None)])
-    assert_equal_to_reference(cards, ("1 raise +0.4",), paid)
 
 
 def test_layouts_are_equal() -> None:
@@ -174,9 +167,7 @@ def test_layouts_are_equal() -> None:
         assert chunks.chunks.n_chunks
         assert not flat.chunks.n_chunks
         one, other = (Solver(game, "cfr", precision="float64") for game in (chunks, flat))
-        for solver in (one, other):
-            solver.iterate(5)
-        assert same_strategies(one, other) <= 1e-12
+        assert_same_solves(one, other, (5,))
 
 
 def test_other_ends() -> None:
@@ -260,9 +251,9 @@ def test_incentives_are_not_given_twice() -> None:
 
 @pytest.mark.parametrize("player", [0, 1])
 def test_prices_are_those_of_the_game_without_payments(player: int) -> None:
-    solution = solve(compile_game("leduc(ranks=2)"), "cfr", iters=30)
+    solution = solve(compile_game("leduc(ranks=2)"), "cfr", iters=10)
     texts = ("raise +0.5", "call -0.2")
-    prices = incentive_prices(solution, player, texts, algorithm="cfr", iters=30)
+    prices = incentive_prices(solution, player, texts, algorithm="cfr", iters=10)
     assert [price.incentives for price in prices] == [texts[:1], texts[1:], texts]
     game = as_game(make_game("leduc(ranks=2)"))
     tree = build_tree(game)
@@ -271,7 +262,7 @@ def test_prices_are_those_of_the_game_without_payments(player: int) -> None:
         payments = [(player, {text.split()[0]}, float(text.split()[1]), None) for text in of_price]
         paying = build_tree(PaidByHistory(game, payments))
         reference = ReferenceCFR(paying, average_power=0, alternating=True)
-        for _ in range(30):
+        for _ in range(10):
             reference.iterate()
         leaning = reference.average_policy()
         assert difference(price.policy, leaning)[0] <= 1e-11

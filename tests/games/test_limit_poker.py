@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.layouts import farthest
+from support.layouts import assert_same_solves
 from support.tiers import tiered
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.compilers import game_size
@@ -51,13 +51,7 @@ def test_equal_hand_by_hand(name: str) -> None:
     """
     rules = LimitPoker(**SMALL[name])
     one, other = Solver(compile_game(rules), "cfr"), Solver(compile_game(rules, cut=False), "cfr")
-    for count in (1, 1, 1, 7):
-        one.iterate(count)
-        other.iterate(count)
-        assert farthest(one.average_policy(), other.average_policy()) <= 1e-9
-        found, expected = one.evaluate(), other.evaluate()
-        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-11)
-        assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-11)
+    assert_same_solves(one, other, tolerance=1e-9)
 
 
 # ------------------------------------------------------------------------------- the known games
@@ -119,11 +113,6 @@ def test_royal_hold_em() -> None:
     # The stakes: blinds of 5 and 10, four bets of 10 before the flop (with the blind) and after it.
     assert rules.betting.paid(rules.root()) == (10, 5)
     assert game.utilities.max() == 80
-
-
-@pytest.mark.full
-def test_royal_hold_em_is_solved() -> None:
-    assert solve(compile_game("royal_holdem"), "dcfr", iters=100).exploitability < 0.05
 
 
 def test_rounds_and_deck_of_limit_hold_em() -> None:
@@ -201,7 +190,7 @@ def test_size_of_rhode_island() -> None:
     assert game.n_histories == 6_705_372_545
     # 13 hands before the first card; a first card leaves its suit and its rank.
     assert game.chunks.trunk.n_sequences < 50_000
-    solution = solve(game, "dcfr", iters=60, precision="float32")
+    solution = solve(game, "dcfr", iters=30, precision="float32")
     # Player 0, who acts first in every round, loses about .65 (the value, -.6556, by 500 more).
     assert solution.value[0] == pytest.approx(-0.65, abs=0.1)
 

@@ -1,11 +1,11 @@
-"""Normal-form games: shape, rules, errors, and the classics against OpenSpiel."""
+"""Normal-form games: shape, rules, errors; ``formats/test_openspiel.py`` compares the classics."""
 
 import itertools
 
 import numpy as np
 import pytest
 
-from support.walks import counts, play
+from support.walks import play
 from tensorcfr import compile_game, solve
 from tensorcfr.games import matrix
 from tensorcfr.games.matrix import MatrixGame
@@ -23,55 +23,6 @@ CLASSICS = [
     matrix.battle_of_the_sexes,
     matrix.shapleys_game,
 ]
-
-
-# OpenSpiel 2.0.2, turn_based_simultaneous_game(game=...), walked history by history
-# (reference/games.json: tb_matrix_mp, tb_matrix_rps, tb_matching_pennies_3p).
-@pytest.mark.parametrize(
-    ("make", "expected"),
-    [
-        (matrix.matching_pennies, (7, 0, [1, 2], 4, [1, 1], [3, 3])),
-        (matrix.rock_paper_scissors, (13, 0, [1, 3], 9, [1, 1], [4, 4])),
-        (matrix.matching_pennies_3p, (15, 0, [1, 2, 4], 8, [1, 1, 1], [3, 3, 3])),
-    ],
-)
-def test_counts(make, expected):
-    assert counts(make()) == expected
-
-
-@pytest.mark.openspiel
-@pytest.mark.parametrize(
-    ("make", "theirs"),
-    [
-        (matrix.rock_paper_scissors, "matrix_rps"),
-        (matrix.biased_rock_paper_scissors, "matrix_brps"),
-        (matrix.matching_pennies, "matrix_mp"),
-        (matrix.matching_pennies_3p, "matching_pennies_3p"),
-        (matrix.prisoners_dilemma, "matrix_pd"),
-        (matrix.stag_hunt, "matrix_sh"),
-        (matrix.chicken, "matrix_cd"),
-        (matrix.battle_of_the_sexes, "matrix_bos"),
-        (matrix.shapleys_game, "matrix_shapleys_game"),
-    ],
-)
-def test_equals_openspiel(make, theirs):
-    pyspiel = pytest.importorskip("pyspiel")
-    game = make()
-
-    def walk(state, spiel):
-        node = game.node(state)
-        if isinstance(node, Terminal):
-            assert spiel.is_terminal()
-            assert list(node.utilities) == spiel.returns()
-            return
-        assert node.player == spiel.current_player()
-        labels = [spiel.action_to_string(action).lower() for action in spiel.legal_actions()]
-        assert list(node.actions) == labels
-        for number, action in enumerate(node.actions):
-            walk(game.next(state, action), spiel.child(number))
-
-    load = f"turn_based_simultaneous_game(game={theirs}())"
-    walk(game.root(), pyspiel.load_game(load).new_initial_state())
 
 
 def test_one_matrix_is_zero_sum():

@@ -6,8 +6,6 @@ Against OpenSpiel: ``formats/test_universal_poker.py``.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -17,10 +15,10 @@ import numpy as np
 import pytest
 
 from support.card_games import EveryRound
-from support.layouts import farthest
+from support.command_line import python
+from support.layouts import assert_same_solves
 from support.tiers import tiered
 from tensorcfr import GameError, Solution, Solver, compile_game, evaluate, solve
-from tensorcfr._util.jit import kernel
 from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.compilers.dealt_rules import DealtCards
@@ -29,7 +27,7 @@ from tensorcfr.games import make_game
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.games.poker.deck import HAND_NUMBER, HANDS, read_cards
 from tensorcfr.games.poker.runouts import holdem_runouts
-from tensorcfr.games.poker.strength import CATEGORY_SHIFT, strengths
+from tensorcfr.games.poker.strength import CATEGORY_SHIFT
 from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.rules import CardGame, Decision, Fold, Runout, Showdown
@@ -68,13 +66,7 @@ def test_equal_hand_by_hand(name: str, interpreted: None) -> None:
     assert size.chunks is not None
     assert size.chunks.entries == game.chunks.n_entries
     one, other = Solver(game, "cfr"), Solver(flat, "cfr")
-    for count in (1, 1, 1, 7):
-        one.iterate(count)
-        other.iterate(count)
-        assert farthest(one.average_policy(), other.average_policy()) <= 1e-12
-        found, expected = one.evaluate(), other.evaluate()
-        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-12)
-        assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-12)
+    assert_same_solves(one, other)
 
 
 def test_chosen_flops_are_drawn_before_the_hands() -> None:
@@ -150,11 +142,9 @@ def test_a_game_is_the_same_on_any_machine(name: str) -> None:
         )
     program = f"from tensorcfr import compile_game; print({spec}.digest)"
     found = {
-        subprocess.run(
-            [sys.executable, "-c", program],
+        python(
+            *("-c", program),
             env=os.environ | dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), threads),
-            capture_output=True,
-            text=True,
             check=True,
         ).stdout
         for threads in ("1", "2")
@@ -258,10 +248,7 @@ def test_boards_that_tell_suits_apart() -> None:
     rules = Wrong({(0,): 1.0, (1,): 2.0, (4,): 3.0, (5,): 3.0})
     game, flat = compile_game(rules), compile_game(rules, cut=False)
     one, other = Solver(game, "cfr"), Solver(flat, "cfr")
-    for solver in (one, other):
-        solver.iterate(3)
-    assert farthest(one.average_policy(), other.average_policy()) <= 1e-12
-    np.testing.assert_allclose(one.evaluate().values, other.evaluate().values, rtol=0, atol=1e-12)
+    assert_same_solves(one, other, (3,))
 
 
 EVEN = (1.0, -1.0), (0.0, 0.0), (-1.0, 1.0)
@@ -315,17 +302,6 @@ def test_hands_of_a_short_deck() -> None:
         begin += count
     assert found[begin - 1] >> CATEGORY_SHIFT != found[begin] >> CATEGORY_SHIFT
 
-    def of(board: str, hand: str) -> int:
-        cards = [
-            [deck.index(text[k : k + 2]) for k in (0, 2, 4)[: len(text) // 2]]
-            for text in (board, hand)
-        ]
-        return int(rules.strength(tuple(cards[0]), np.array([cards[1]]))[0])
-
-    assert of("7c8d9h", "As6s") < of("7c8d9h", "Ts6s") < of("7c8d9h", "TsJs")
-    assert of("7c8d9h", "As6s") > of("7c8d9h", "7s7h")
-    assert of("7c8c9c", "Ac6c") > of("7c8d8c", "8s8h")
-
 
 # -------------------------------------------------------------------------------------- run-outs
 
@@ -357,35 +333,6 @@ def test_runouts_of_hold_em() -> None:
     apart = ~(HANDS[:, None, :, None] == HANDS[None, :, None, :]).any(axis=(2, 3))
     np.testing.assert_array_equal(won + tied + won.T, boards * apart)
     np.testing.assert_array_equal(tied, tied.T)
-
-
-@kernel
-def count(hands: np.ndarray, left: np.ndarray) -> tuple[int, int]:
-    """On how many boards of five of the cards that are left the first of two hands wins, and
-    ties."""
-    won = tied = 0
-    for a in range(len(left)):
-        for b in range(a):
-            for c in range(b):
-                for d in range(c):
-                    for e in range(d):
-                        board = np.array([left[a], left[b], left[c], left[d], left[e]])
-                        one, other = strengths(board, hands)
-                        won += one > other
-                        tied += one == other
-    return won, tied
-
-
-@pytest.mark.full
-def test_runouts_board_by_board() -> None:
-    """Some pairs of hands on every board, without a change of suits."""
-    won, tied = holdem_runouts()
-    rng = np.random.default_rng(7)
-    for _ in range(6):
-        one, other = rng.integers(0, len(HANDS), 2).tolist()
-        left = np.setdiff1d(np.arange(52), HANDS[[one, other]])
-        if len(left) == 48:
-            assert count(HANDS[[one, other]], left) == (won[one, other], tied[one, other])
 
 
 # The highest stacks, in big blinds, with which each hand is pushed, and calls a push; rows and

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.equality import EARLY_MARKS, as_game, difference
+from support.equality import EARLY_MARKS, as_game, assert_equal
 from support.reference import ReferenceCFR
+from support.slow_strengths import worth
 from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
@@ -25,31 +26,6 @@ from tensorcfr.games.poker.omaha_ranges import every_hand, suit_classes
 from tensorcfr.games.poker.omaha_strength import omaha_strengths
 
 # ------------------------------------------------------------------------------------- strengths
-
-
-def worth_of_five(cards: tuple[int, ...]) -> tuple[int, list[int]]:
-    """The strength of five cards, by the rules of poker."""
-    ranks = sorted((card // 4 for card in cards), reverse=True)
-    times = sorted(Counter(ranks).items(), key=lambda one: (-one[1], -one[0]))
-    shape, order = [count for _, count in times], [rank for rank, _ in times]
-    if ranks == [12, 3, 2, 1, 0]:
-        ranks = order = [3, 2, 1, 0, -1]
-    straight = len(set(ranks)) == 5 and ranks[0] - ranks[4] == 4
-    flush = len({card % 4 for card in cards}) == 1
-    shapes = [[1, 1, 1, 1, 1], [2, 1, 1, 1], [2, 2, 1], [3, 1, 1], [3, 2], [4, 1]]
-    category = (0, 1, 2, 3, 6, 7)[shapes.index(shape)]
-    if straight or flush:
-        category = 8 if straight and flush else 4 if straight else 5
-    return category, order
-
-
-def worth(board: list[int], hand: list[int]) -> tuple[int, list[int]]:
-    """The best of two cards of a hand with three of the board."""
-    return max(
-        worth_of_five((*two, *three))
-        for two in combinations(hand, 2)
-        for three in combinations(board, 3)
-    )
 
 
 def test_strengths_are_those_of_all_sixty_fives() -> None:
@@ -286,7 +262,7 @@ def test_games_that_are_not_built_are_refused_by_name(name: str) -> None:
 
 
 def test_memory_is_told_first() -> None:
-    full = SPOT | {"ranges": ("random", "random"), "bets": "pot"}
+    full = SPOT | {"ranges": ("AA", "KK"), "bets": "pot"}
     with pytest.raises(MemoryLimitError, match=r"^compiling omaha Td9d6hQcTs needs"):
         compile_game("omaha", **full, memory_limit=1 << 20)
 
@@ -326,25 +302,10 @@ def test_a_river_equals_the_reference(rake: float, interpreted: None) -> None:
     """Average strategies, beside slow recursive CFR on the game hand by hand."""
     rules = Omaha(**SPOT, ranges=NARROW, bets="pot,50%", rake=rake)
     algorithm, options = floored(VARIANTS["cfr+"], 0.01)
-    game, by_hand = compile_game(rules), as_game(HandByHand(rules))
-    solver = Solver(game, algorithm, precision="float64")
-    reference = ReferenceCFR(by_hand, **options)
-    for mark in EARLY_MARKS:
-        solver.iterate(mark - solver.iteration)
-        while reference.t < mark:
-            reference.iterate()
-        worst, where = difference(solver.average_policy(), reference.average_policy())
-        assert worst <= 1e-12, (mark, where)
-
-
-@pytest.mark.full
-def test_a_river_against_a_linear_program() -> None:
-    rules = Omaha(**SPOT, ranges=NARROW, bets="pot,50%", raises="pot")
-    game = compile_game(rules)
-    exact = solve(compile_game(rules, cut=False), "lp")
-    found = solve(game, "dcfr", iters=2000, precision="float64")
-    assert found.value[0] == pytest.approx(exact.value[0], abs=1e-3)
-    assert found.exploitability < 1e-3
+    reference = ReferenceCFR(as_game(HandByHand(rules)), **options)
+    assert_equal(
+        Solver(compile_game(rules), algorithm, precision="float64"), reference, EARLY_MARKS
+    )
 
 
 @pytest.mark.full

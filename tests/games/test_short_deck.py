@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import combinations, pairwise
+from itertools import pairwise
 from math import comb
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.equality import EARLY_MARKS, as_game, difference
+from support.equality import EARLY_MARKS, as_game, assert_equal
 from support.reference import ReferenceCFR
+from support.slow_strengths import worth
 from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import Solver, compile_game, solve
@@ -22,49 +22,15 @@ from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.errors import GameError
 from tensorcfr.games import SPOTS, make_spot
 from tensorcfr.games.nolimit_poker import NoLimitPoker
+from tensorcfr.games.poker import ranges as whole_deck
 from tensorcfr.games.poker.deck import CARDS, RANKS, hand_label, read_cards
 from tensorcfr.games.poker.ranges import read_range
 from tensorcfr.games.short_deck import BY_EQUITY, ShortDeck, ShortOmaha
 
 SHORT = RANKS[4:]
+BEST_AND_WORST = {False: (0.85204, 0.32303), True: (0.73076, 0.35282)}
+"""Shares of the pot that the best and the worst hand win against any two cards, by deck."""
 SPOT: dict[str, Any] = {"board": "Td9d6hQcTs", "pot": 10, "stacks": 20, "bets": "50%"}
-
-
-def worth_of_five(cards: tuple[int, ...]) -> tuple[int, list[int]]:
-    """How much five cards are worth by the rules of Triton Poker, larger is better."""
-    ranks = sorted((card // 4 for card in cards), reverse=True)
-    counts = Counter(ranks)
-    alike = sorted(counts.values(), reverse=True)
-    by_count = sorted(ranks, key=lambda rank: (-counts[rank], -rank))
-    is_flush = len({card % 4 for card in cards}) == 1
-    top = None
-    if alike[0] == 1:
-        if ranks[0] - ranks[4] == 4:
-            top = ranks[0]
-        elif ranks == [RANKS.index(rank) for rank in "A9876"]:
-            top = RANKS.index("9")
-    if top is not None:
-        return (8 if is_flush else 4), [top]
-    if alike[0] == 4:
-        return 7, by_count
-    if is_flush:
-        return 6, by_count
-    if alike[:2] == [3, 2]:
-        return 5, by_count
-    if alike[0] == 3:
-        return 3, by_count
-    return (2 if alike[:2] == [2, 2] else alike[0] - 1), by_count
-
-
-def worth(board: tuple[int, ...], hand: list[int]) -> tuple[int, list[int]]:
-    """Of the best five cards: of seven, or of two of four with three of the board."""
-    if len(hand) == 2:
-        return max(worth_of_five(five) for five in combinations((*board, *hand), 5))
-    return max(
-        worth_of_five((*two, *three))
-        for two in combinations(hand, 2)
-        for three in combinations(board, 3)
-    )
 
 
 @pytest.mark.parametrize(("rules", "width"), [(ShortDeck, 2), (ShortOmaha, 4)])
@@ -75,7 +41,9 @@ def test_strengths_have_the_order_of_the_rules(rules: Any, width: int) -> None:
     for _ in range(300):
         cards = rng.choice(np.arange(16, 52), 5 + width, replace=False)
         board, hand = tuple(cards[:5].tolist()), cards[5:]
-        found.append((worth(board, hand.tolist()), int(spot.strength(board, hand[None])[0])))
+        found.append(
+            (worth(board, hand.tolist(), short=True), int(spot.strength(board, hand[None])[0]))
+        )
     found.sort()
     for (one, first), (other, second) in pairwise(found):
         assert (first < second) if one < other else (first == second)
@@ -113,37 +81,35 @@ def test_the_best_hands_first() -> None:
     assert sorted(groups) == sorted(
         label + kind for label in pairs for kind in ([""] if label[0] == label[1] else ["s", "o"])
     )
-    # On one board, the groups' order says nothing of a single hand; over some boards it does.
     rng = np.random.default_rng(8)
-    won = dict.fromkeys(("AA", "99", "76o"), 0.0)
-    holds = {"AA": (51, 50), "99": (31, 30), "76o": (23, 18)}
-    for label, hand in holds.items():
-        left = [card for card in range(16, 52) if card not in hand]
-        for _ in range(400):
+    # Within four standard errors of 200 draws.
+    for hand, share in (((51, 50), BEST_AND_WORST[True][0]), ((23, 18), BEST_AND_WORST[True][1])):
+        left, won = [card for card in range(16, 52) if card not in hand], 0.0
+        for _ in range(200):
             drawn = rng.choice(left, 7, replace=False).tolist()
-            own, other = worth(tuple(drawn[:5]), list(hand)), worth(tuple(drawn[:5]), drawn[5:])
-            won[label] += (own > other) + 0.5 * (own == other)
-    assert won["AA"] > won["99"] > won["76o"]
-    # The ends that BY_EQUITY tells, within four standard errors of 400 draws.
-    assert won["AA"] / 400 == pytest.approx(0.73076, abs=4 * 0.45 / 20)
-    assert won["76o"] / 400 == pytest.approx(0.35282, abs=4 * 0.48 / 20)
+            own, other = (worth(drawn[:5], held, short=True) for held in (hand, drawn[5:]))
+            won += (own > other) + 0.5 * (own == other)
+        assert won / 200 == pytest.approx(share, abs=4 * 0.48 / 200**0.5)
 
 
 @pytest.mark.full
-def test_the_order_of_hands_is_that_of_all_boards() -> None:
+@pytest.mark.parametrize("short", [False, True])
+def test_the_order_of_hands_is_that_of_all_boards(short: bool) -> None:
     """Against every other hand on all boards, counted by a game that begins before the flop."""
-    rules = NoLimitPoker(stacks=20, deals=(), short=True)
-    own = rules.hands[0]
+    rules = NoLimitPoker(stacks=20, deals=(), short=short)
+    own, board_cards = rules.hands[0], len(rules.cards) - 4
     apart = ~(own[:, None, :, None] == own[None, :, None, :]).any(axis=(2, 3))
     won, tied = rules.runouts(5)
-    wins = ((won + tied / 2.0) * apart).sum(axis=1) / apart.sum(axis=1) / comb(32, 5)
+    wins = ((won + tied / 2.0) * apart).sum(axis=1) / apart.sum(axis=1) / comb(board_cards, 5)
     groups: dict[str, list[float]] = {}
     for (high, low), share in zip(own.tolist(), wins.tolist(), strict=True):
         kind = "" if high // 4 == low // 4 else "s" if high % 4 == low % 4 else "o"
-        groups.setdefault(SHORT[high // 4] + SHORT[low // 4] + kind, []).append(share)
-    assert BY_EQUITY.split() == sorted(groups, key=lambda label: -np.mean(groups[label]))
-    assert np.mean(groups["AA"]) == pytest.approx(0.73076, abs=5e-6)
-    assert np.mean(groups["76o"]) == pytest.approx(0.35282, abs=5e-6)
+        ranks = (rules.cards[card][0] for card in (high, low))
+        groups.setdefault("".join(ranks) + kind, []).append(share)
+    order = sorted(groups, key=lambda label: -np.mean(groups[label]))
+    assert order == (BY_EQUITY if short else whole_deck.BY_EQUITY).split()
+    ends = [np.mean(groups[label]) for label in (order[0], order[-1])]
+    assert ends == pytest.approx(BEST_AND_WORST[short], abs=5e-6)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +122,7 @@ def test_the_order_of_hands_is_that_of_all_boards() -> None:
 def test_equities_on_a_turn(rules: Any, ranges: tuple[str, str]) -> None:
     """Every card that can come, and every pair of hands."""
     spot = rules(**SPOT | {"board": "Td9d6hQc"}, ranges=ranges)
-    keep = [slice(0, 12)] * 2
+    keep = [slice(0, 8)] * 2
     hands = [own[some] for own, some in zip(spot.hands, keep, strict=True)]
     weights = [np.zeros(len(own)) for own in spot.hands]
     for own, some in zip(weights, keep, strict=True):
@@ -169,7 +135,7 @@ def test_equities_on_a_turn(rules: Any, ranges: tuple[str, str]) -> None:
             if len(seen) < 4 + 2 * len(own):
                 continue
             for card in set(range(16, 52)) - seen:
-                one, two = (worth((*spot.board, card), held) for held in (own, other))
+                one, two = (worth((*spot.board, card), held, short=True) for held in (own, other))
                 points.append((one > two) + 0.5 * (one == two))
         assert found[0][hand] == pytest.approx(np.mean(points), abs=1e-12)
 
@@ -189,12 +155,7 @@ def test_a_turn_equals_the_reference(name: str) -> None:
     algorithm, options = floored(VARIANTS["cfr+"], 0.01)
     solver = Solver(compile_game(rules), algorithm, precision="float64")
     reference = ReferenceCFR(as_game(HandByHand(rules)), **options)
-    for mark in EARLY_MARKS:
-        solver.iterate(mark - solver.iteration)
-        while reference.t < mark:
-            reference.iterate()
-        worst, where = difference(solver.average_policy(), reference.average_policy())
-        assert worst <= 1e-12, (mark, where)
+    assert_equal(solver, reference, EARLY_MARKS)
 
 
 @pytest.mark.parametrize(

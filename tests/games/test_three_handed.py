@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from support.card_games import LimitOfThree
-from support.layouts import same_strategies
+from support.layouts import assert_same_solves
+from support.slow_strengths import worth
 from tensorcfr import GameError, Solver, compile_game, solve
 from tensorcfr.games import make_game
 from tensorcfr.games.poker.deck import HAND_NUMBER, HANDS, orders_of_suits
@@ -104,15 +105,7 @@ def test_equal_to_the_flat_game(rules: ThreeHandedPush, prizes: bool) -> None:
     ]
     assert counts[0] == counts[1]
     one, other = Solver(game, "cfr"), Solver(flat, "cfr")
-    for count in (1, 1, 1, 7, 90):
-        one.iterate(count)
-        other.iterate(count)
-        found, expected = one.evaluate(), other.evaluate()
-        assert same_strategies(one, other) <= 1e-12
-        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(
-            found.best_responses, expected.best_responses, rtol=0, atol=1e-12
-        )
+    assert_same_solves(one, other, (1, 1, 1, 7, 40))
 
 
 def test_side_pots(rules: ThreeHandedPush) -> None:
@@ -181,50 +174,11 @@ def test_shares_of_the_whole_deck() -> None:
             cards = np.concatenate([of[rng.integers(len(of))] for of in members])
             if len(set(cards.tolist())) == 6:
                 board = rng.choice(np.setdiff1d(np.arange(52), cards), 5, replace=False)
-                middle, low, high = (best_of_seven([*board, *cards[k : k + 2]]) for k in (0, 2, 4))
+                middle, low, high = (worth(board, cards[k : k + 2]) for k in (0, 2, 4))
                 hits, boards = hits + (low < middle < high), boards + 1
         share = strict[b, a, c] / triples[b, a, c]
         sampled = np.sqrt(max(share * (1 - share), 1e-2) / boards)
         assert abs(hits / boards - share) < 4 * sampled + 8 * error
-
-
-def best_of_seven(cards: list[int]) -> tuple[Any, ...]:
-    """The best five of seven cards by the rules: category, then ranks."""
-
-    def value(five: tuple[int, ...]) -> tuple[Any, ...]:
-        ranks = sorted((card // 4 for card in five), reverse=True)
-        groups = sorted(((ranks.count(r), r) for r in set(ranks)), reverse=True)
-        shape = tuple(count for count, _ in groups)
-        ordered = [r for _, r in groups]
-        straight = len(groups) == 5 and ranks[0] - ranks[4] == 4
-        if ranks == [12, 3, 2, 1, 0]:
-            straight, ordered = True, [3]
-        flush = len({card % 4 for card in five}) == 1
-        category = (
-            *(straight and flush, shape == (4, 1), shape == (3, 2), flush, straight),
-            *(shape == (3, 1, 1), shape == (2, 2, 1), shape == (2, 1, 1, 1)),
-        )
-        return (*category, ordered)
-
-    return max(value(five) for five in combinations(cards, 5))
-
-
-@pytest.mark.full
-def test_ten_big_blinds() -> None:
-    """Gains of best responses; and after a fold of the button nearly the game of two players."""
-    game = compile_game("push_or_fold", stacks=(10, 10, 10))
-    solution = solve(game, iters=60, checkpoints=())
-    assert max(solution.evaluation.gains) < 1e-4
-    assert abs(sum(solution.value)) < 1e-9
-    two = solve(compile_game("push_or_fold", stacks=10), iters=60, checkpoints=())
-    for line, line_of_two in (("fold", ""), ("fold allin", "allin")):
-        shares = []
-        for one, start in ((solution, line), (two, line_of_two)):
-            nodes = one.game.nodes
-            player = nodes.player(nodes.find_line(start))
-            at = [one.policy[f"{hand} {start}".strip()] for hand in nodes.hands[player]]
-            shares.append(np.mean([1.0 - actions["fold"] for actions in at]))
-        assert abs(shares[0] - shares[1]) < 0.04
 
 
 @pytest.mark.parametrize(

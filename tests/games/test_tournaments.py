@@ -44,7 +44,7 @@ def some_stacks(seed: int) -> tuple[list[float], list[float]]:
     return stacks, payouts[: draw.randint(0, 7)]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_prizes_equal_those_of_all_orders(seed: int) -> None:
     stacks, payouts = some_stacks(seed)
     expected = slow_icm(stacks, payouts)
@@ -462,16 +462,6 @@ def test_winner_takes_all_equals_chips() -> None:
         np.testing.assert_allclose(
             found.policy.probabilities, chips.policy.probabilities, rtol=0, atol=1e-9
         )
-
-
-def test_scaling_and_shifting_prizes_changes_no_strategy() -> None:
-    payouts = np.array([50, 30, 20, 0])
-    policies = []
-    for changed in (payouts, 3.7 * payouts, payouts + 11.0):
-        game = compile_game("holdem", **RIVER, payouts=changed.tolist(), others=(90, 120))
-        policies.append(solve(game, **EXACT).policy.probabilities)
-    for other in policies[1:]:
-        np.testing.assert_allclose(other, policies[0], rtol=0, atol=1e-9)
 
 
 def test_prizes_of_places_that_are_out_are_ignored() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -25,7 +24,6 @@ from tensorcfr import (
     evaluate,
     solve,
 )
-from tensorcfr.errors import MissingExtraError
 from tensorcfr.plots import (
     find_node,
     is_kuhn,
@@ -389,19 +387,6 @@ class TestStrategyChart:
     )
     def test_numbers(self, probability: float, text: str) -> None:
         assert _percent(probability) == text
-
-
-def test_without_matplotlib(rows: list[SweepRow], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("matplotlib")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for draw in (
-        lambda: sweep_curves(rows),
-        lambda: kuhn_stages(Policy.uniform(KUHN)),
-        lambda: strategy_chart(Policy.uniform(KUHN)),
-    ):
-        with pytest.raises(MissingExtraError, match=r"pip install 'tensorcfr\[plot\]'"):
-            draw()
 
 
 class TestRecognisedGames:

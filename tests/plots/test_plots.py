@@ -16,8 +16,16 @@ from tensorcfr import Solution, compile_game, solve
 from tensorcfr.algorithms import CFR, CHANCE_SAMPLING, DCFR
 from tensorcfr.analysis import robust_responses
 from tensorcfr.errors import MissingExtraError
-from tensorcfr.plots import check_format, convergence, gain_against_risk
+from tensorcfr.plots import (
+    check_format,
+    convergence,
+    gain_against_risk,
+    kuhn_stages,
+    strategy_chart,
+    sweep_curves,
+)
 from tensorcfr.plots.style import COLOURS, DASHES, LABEL_X, spread, uncrossed
+from tensorcfr.sweep import sweep
 
 ALGORITHMS: list[Any] = [
     "cfr",
@@ -196,14 +204,22 @@ def test_gain_against_risk(tmp_path: Path) -> None:
         gain_against_risk({})
 
 
-def test_without_matplotlib(solutions: list[Solution], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib(
+    solutions: list[Solution], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = sweep(tmp_path / "sweep.csv", "kuhn", "cfr", iters=1)
     for name in [name for name in sys.modules if name.startswith("matplotlib")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tensorcfr\[plot\]'"):
-        convergence(solutions)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tensorcfr\[plot\]'"):
-        check_format("curve.png")
+    for draw in (
+        lambda: convergence(solutions),
+        lambda: check_format("curve.png"),
+        lambda: sweep_curves(rows),
+        lambda: kuhn_stages(solutions[0]),
+        lambda: strategy_chart(solutions[0]),
+    ):
+        with pytest.raises(MissingExtraError, match=r"pip install 'tensorcfr\[plot\]'"):
+            draw()
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from support.paths import ROOT
+from support.command_line import python
 
 
 @pytest.mark.slow
@@ -28,8 +27,7 @@ def test_ten_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_kills_while_iterating_and_starts_at_once() -> None:
     """Each way to keep a solver's arrays once; the script makes a thousand."""
-    words = [sys.executable, "-m", "scripts.kills", "iterating", "--kills", "16", "--starts", "8"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    done = python("-m", "scripts.kills", "iterating", "--kills", "16", "--starts", "8")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert "16 while iterating" in done.stdout
     assert "8 checkpoint: same bits" in done.stdout

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.command_line import python
 from support.paths import ROOT
 from tensorcfr.sweep import read_sweep
 
@@ -16,8 +17,7 @@ KINDS = ("csv", "png", "svg")
 
 
 def figures(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scripts.figures", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return python("-m", "scripts.figures", *words)
 
 
 @pytest.mark.full
@@ -65,9 +65,7 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
         for name in ("games", "goals", "weights", "many players"):
             print(parts[name])
     """
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, capture_output=True, text=True
-    )
+    done = python("-c", code, tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
 
@@ -97,8 +95,7 @@ def test_memory_that_is_told_and_limits(tmp_path: Path) -> None:
     """One game of twenty, and one limit of 27; a second run keeps what the first has found."""
     path = tmp_path / "memory.json"
     for words in (["--only", "faces=8) hedge"], ["--limits", "--only", "cut by hand"]):
-        command = [sys.executable, "-m", "scripts.memory_told", "--json", str(path), *words]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        done = python("-m", "scripts.memory_told", "--json", path, *words)
         assert done.returncode == 0, done.stdout + done.stderr
     said = json.loads(path.read_text())
     assert [case["game"] for case in said["told"]["cases"]] == ["liars_dice(faces=8)"]
@@ -119,7 +116,7 @@ def test_benchmarks_are_saved_where_a_peer_is_not_installed(tmp_path: Path) -> N
             "--benchmark-save", "saved",
         ]))
     """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = python("-c", code)
     assert done.returncode == 0, done.stdout + done.stderr
     (saved,) = tmp_path.rglob("*saved.json")
     (benchmark,) = json.loads(saved.read_text())["benchmarks"]
@@ -129,23 +126,16 @@ def test_benchmarks_are_saved_where_a_peer_is_not_installed(tmp_path: Path) -> N
 @pytest.mark.full
 def test_skipped_benchmarks_name_the_command_that_runs_them() -> None:
     words = ["benchmarks/test_set_up.py", "-q", "-p", "no:cacheprovider"]
-    command = [sys.executable, "-m", "pytest", *words]
-    skipped = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    skipped = python("-m", "pytest", *words)
     assert "run pytest benchmarks --benchmark-only" in skipped.stdout
-    collected = [*command, "--benchmark-only", "--collect-only"]
-    chosen = subprocess.run(collected, cwd=ROOT, capture_output=True, text=True)
+    chosen = python("-m", "pytest", *words, "--benchmark-only", "--collect-only")
     assert chosen.returncode == 0, chosen.stdout
     assert "benchmarks are skipped" not in chosen.stdout
 
 
-def tutorial(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scripts.tutorial_curves", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-
-
 @pytest.mark.slow
 def test_the_experiments_on_tutorials_in_short(tmp_path: Path) -> None:
-    done = tutorial("--quick", "--out", tmp_path)
+    done = python("-m", "scripts.tutorial_curves", "--quick", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     names = {f"tutorial_{name}.{kind}" for name in ("kuhn", "pruned") for kind in KINDS}
     assert {path.name for path in tmp_path.iterdir()} == names
@@ -195,7 +185,7 @@ def test_the_loops_on_tutorials_are_what_they_say() -> None:
         written = script.page_with(page, "tutorial_curves", {"said": "new"})
         assert written.count("new") == page.count("new") + 1
     """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
 
 
@@ -237,10 +227,9 @@ def test_the_loops_of_a_hundred_cards(tmp_path: Path) -> None:
             error = np.mean(draws, axis=0) - (whole - begun) / 6
             assert np.abs(error).max() < 5 * np.std(draws, axis=0).max() / np.sqrt(len(draws))
     """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
-    command = [sys.executable, "-m", "scripts.tutorial_hundred", "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = python("-m", "scripts.tutorial_hundred", "--quick", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Exact value: -11/180 = -0.0611111." in done.stdout
     names = {f"tutorial_hundred.{kind}" for kind in KINDS}
@@ -250,7 +239,6 @@ def test_the_loops_of_a_hundred_cards(tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["theory", "tutorial_leduc"])
 def test_pages_of_the_tutorials_in_seconds(name: str) -> None:
-    command = [sys.executable, "-m", f"scripts.{name}", "--quick"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = python("-m", f"scripts.{name}", "--quick")
     assert done.returncode == 0, done.stderr
     assert "| ---" in done.stderr

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from support.command_line import python
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr._util import signals
 from tensorcfr.solvers import Progress, Status
 
-ROOT = Path(__file__).parents[1]
 KUHN = compile_game("kuhn")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -48,8 +48,7 @@ def command_that_is_sent(name: str, *words: str) -> subprocess.CompletedProcess[
         sys.argv = {["tensorcfr", *words]!r}
         main()
         """
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return python("-c", textwrap.dedent(code))
 
 
 @pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
@@ -82,8 +81,7 @@ def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
         """
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = python("-c", textwrap.dedent(code))
     assert done.returncode == 129, done.stderr
     assert Solution.load(path).status is Status.INTERRUPTED
 
@@ -96,8 +94,7 @@ def test_solve_leaves_sigterm_alone() -> None:
         kill = lambda progress: os.kill(os.getpid(), signal.SIGTERM)
         solve(compile_game("kuhn"), time_limit=60, progress=kill)
         """
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = python("-c", textwrap.dedent(code))
     assert done.returncode == -signal.SIGTERM
 
 
@@ -151,8 +148,7 @@ def test_a_checkpoint_that_cannot_be_written_is_an_error(tmp_path: Path) -> None
         sys.argv = {["tensorcfr", "solve", "kuhn", "--iters", "9", "--checkpoint", str(path)]!r}
         main()
         """
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = python("-c", textwrap.dedent(code))
     assert done.returncode == 1
     assert "exploitability" in done.stdout
     assert done.stderr == f"tensorcfr: {path}: No such file or directory\n"

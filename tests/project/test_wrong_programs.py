@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
-from support.paths import ROOT
+from support.command_line import python
 
 
 def test_every_patch_applies() -> None:
     """Who changes patched code writes the patch anew, in ``scripts/wrong_programs.toml``."""
-    command = [sys.executable, "-m", "scripts.wrong_programs", "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = python("-m", "scripts.wrong_programs", "--check")
     assert done.returncode == 0, done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -14,7 +15,17 @@ import pytest
 from tensorcfr import Solution
 from tensorcfr.viewer.server import Server
 from tensorcfr.viewer.session import Session
+from tensorcfr.viewer.spot_form import SpotForm
 
+TURN: dict[str, Any] = {
+    "board": "Td9d6hQd",
+    "ranges": ("AA:0.5,KK,AJs", "QJs,88"),
+    "pot": 100,
+    "stacks": 150,
+    "bets": {"turn": "a", "river": "50%"},
+    "raises": "a",
+}
+"""The spot that most tests of the viewer look at."""
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 IN_BROWSER = [
     pytest.mark.browser,
@@ -44,6 +55,30 @@ def running(server: Server) -> Iterator[Server]:
 def served(*solutions: Solution) -> AbstractContextManager[Server]:
     """The viewer of one or two solutions; of none, the form."""
     return running(Server(Session(*solutions) if solutions else None))
+
+
+def built(form: SpotForm) -> dict[str, Any]:
+    """The status of a form after it has built its game."""
+    while (status := form.status())["building"]:
+        time.sleep(0.01)
+    return status
+
+
+def wait_for_solve(session: Session) -> None:
+    while session.running is None or not session.running.is_over:
+        time.sleep(0.01)
+
+
+@contextmanager
+def window(browser: Any, **options: Any) -> Iterator[Any]:
+    """A page on which no program fails and nothing is refused."""
+    errors: list[str] = []
+    opened = browser.new_page(**options)
+    opened.on("pageerror", lambda error: errors.append(str(error)) if not ended(error) else None)
+    opened.on("console", lambda message: errors.append(message.text) if failed(message) else None)
+    yield opened
+    opened.close()
+    assert not errors
 
 
 def failed(message: Any) -> bool:

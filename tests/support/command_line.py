@@ -1,11 +1,15 @@
-"""The command line, called within the process."""
+"""The command line, called within the process, and Python in one of its own."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 from typer.testing import CliRunner, Result
 
+from support.paths import ROOT
 from tensorcfr.cli import app as commands
 
 FAILURE = 1
@@ -40,3 +44,10 @@ def refused(code: int, *words: str | Path) -> str:
     prefix, _, message = line.partition("tensorcfr: ")
     assert prefix == ""
     return message
+
+
+def python(*words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A run of Python in the folder of the project."""
+    command = [sys.executable, *map(str, words)]
+    options = {"cwd": ROOT, "capture_output": True, "text": True, "check": False} | options
+    return subprocess.run(command, **options)

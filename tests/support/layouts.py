@@ -117,3 +117,19 @@ def ways_to_cards(game: CompiledGame) -> list[list[tuple[Any, ...]]]:
             node = int(betting.parent[node])
         lines.append(tuple(steps[::-1]))
     return [[(*line, card) for line in lines] for card in nodes.rules.cards]
+
+
+def assert_same_solves(
+    one: Solver, other: Solver, counts: Sequence[int] = (1, 1, 1, 7), tolerance: float = 1e-12
+) -> None:
+    """Average strategies, values and best responses agree after so many iterations, and so many
+    more."""
+    for count in counts:
+        one.iterate(count)
+        other.iterate(count)
+        assert farthest(one.average_policy(), other.average_policy()) <= tolerance
+        found, expected = one.evaluate(), other.evaluate()
+        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(
+            found.best_responses, expected.best_responses, rtol=0, atol=tolerance
+        )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tensorcfr import Game
-from tensorcfr.rules import Chance, Decision, Terminal
+from tensorcfr.rules import Chance, Decision
 
 
 def histories(game: Game) -> Iterator[tuple[Any, Any]]:
@@ -26,24 +26,6 @@ def choices(node: Any) -> tuple[Any, ...]:
     if isinstance(node, Decision):
         return tuple(node.actions)
     return tuple(node.outcomes) if isinstance(node, Chance) else ()
-
-
-def counts(game: Game) -> tuple[Any, ...]:
-    """Histories, chance nodes, decision nodes, terminals, infosets and sequences, by walking."""
-    nodes = [node for _, node in histories(game)]
-    decisions = [
-        [node for node in nodes if isinstance(node, Decision) and node.player == player]
-        for player in range(game.n_players)
-    ]
-    infosets = [{node.infoset: node.actions for node in own} for own in decisions]
-    return (
-        len(nodes),
-        sum(isinstance(node, Chance) for node in nodes),
-        [len(own) for own in decisions],
-        sum(isinstance(node, Terminal) for node in nodes),
-        [len(own) for own in infosets],
-        [1 + sum(map(len, own.values())) for own in infosets],
-    )
 
 
 def play(game: Game, *actions: Any) -> Any:

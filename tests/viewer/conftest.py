@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.browsing import CHROMIUM, ended, failed
+from support.browsing import CHROMIUM, window
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +21,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
-    """A page on which no program fails and nothing is refused."""
-    errors: list[str] = []
-    opened = browser.new_page(viewport={"width": 1400, "height": 900})
-    opened.on("pageerror", lambda error: errors.append(str(error)) if not ended(error) else None)
-    opened.on("console", lambda message: errors.append(message.text) if failed(message) else None)
-    yield opened
-    opened.close()
-    assert not errors
+    with window(browser, viewport={"width": 1400, "height": 900}) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from support.browsing import (
     table,
 )
 from tensorcfr import Decision, Payoff, PublicTreeGame, compile_game, solve
-from tensorcfr.analysis import SolvedSpot, values
+from tensorcfr.analysis import values
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.server import Server
 from tensorcfr.viewer.session import Session
@@ -50,8 +50,10 @@ def test_leduc(page: Any) -> None:
         assert page.locator("#curve polyline").count() == 1
 
 
-def test_liars_dice(page: Any) -> None:
-    solution = solve(compile_game("liars_dice"), iters=30)
+@pytest.mark.parametrize("game", ["liars_dice(faces=4)", "goofspiel(cards=3)"])
+def test_an_infoset_is_found(page: Any, game: str) -> None:
+    """In a public tree and in a game of histories."""
+    solution = solve(compile_game(game), iters=30)
     with served(solution) as server:
         open_page(page, server.url)
         label = solution.game.infoset_labels[solution.game.n_infosets // 3]
@@ -60,14 +62,6 @@ def test_liars_dice(page: Any) -> None:
         page.wait_for_selector("tr.chosen")
         assert page.get_attribute("tr.chosen", "data-infoset") == label
         assert_shows(page, solution, label)
-
-
-def test_a_game_of_histories(page: Any) -> None:
-    solution = solve(compile_game("goofspiel(cards=3)"), iters=30)
-    with served(solution) as server:
-        open_page(page, server.url)
-        click_to(page, solution.game.infoset_labels[0])
-        assert_shows(page, solution, solution.game.infoset_labels[0])
 
 
 def test_editing_a_lock_and_solving_again(page: Any) -> None:
@@ -108,17 +102,6 @@ def test_a_lock_that_makes_no_sense_is_told(tolerant: Any) -> None:
         tolerant.click("#solve")
         tolerant.wait_for_selector("#solving.error")
         assert "sum to at most 1" in tolerant.text_content("#solving")
-
-
-def test_two_solutions_side_by_side(page: Any) -> None:
-    game = compile_game("kuhn")
-    first, second = solve(game, iters=5), solve(game, iters=500)
-    with served(first, second) as server:
-        open_page(page, server.url)
-        cell = page.locator("tr[data-infoset='K'] td.action").nth(1)
-        assert f"B {100 * second.policy['K']['bet']:.1f}%" in cell.text_content()
-        assert page.locator("tr[data-infoset='K'] .bar").count() == 2
-        assert page.locator("#curve polyline").count() == 2
 
 
 def test_downloads(page: Any, tmp_path: Path) -> None:
@@ -166,32 +149,6 @@ def test_keys_and_shapes(page: Any) -> None:
         page.keyboard.press("Escape")
         page.go_back()
         page.wait_for_selector("#node[data-id='0']")
-
-
-@pytest.mark.full
-def test_a_spot_shows_what_its_chunks_say(page: Any) -> None:
-    game = compile_game(
-        "holdem",
-        **{"board": "Td9d6hQd", "ranges": ("AA,KK", "QJs,88"), "pot": 100, "stacks": 150},
-        **{"bets": {"turn": "a", "river": "50%"}, "raises": "a"},
-    )
-    solution = solve(game, "dcfr", iters=20)
-    table = SolvedSpot(solution).table("check check 7s")  # Compiles, before the page waits.
-    with served(solution) as server:
-        open_page(page, server.url)
-        click_to(page, "check", "check", "7s")
-        page.click("#shapes button:has-text('table')")
-        assert_shows(page, solution, f"{table.hands[0]} check check 7s")
-        for row, hand in enumerate(table.hands):
-            if table.weight[row] <= 0:
-                continue
-            row_of = f"table:not(.combos) tr[data-infoset='{hand} check check 7s']"
-            cells = page.query_selector_all(f"{row_of} td.action")
-            shown = [float(cell.get_attribute("data-p")) for cell in cells]
-            assert shown == pytest.approx(table.strategy[row].tolist(), abs=1e-12)
-            if np.isfinite(table.values[row]).all():
-                shown = [float(cell.get_attribute("data-q")) for cell in cells]
-                assert shown == pytest.approx(table.values[row].tolist(), abs=1e-9)
 
 
 def test_two_cards_of_a_full_deck_are_13_by_13(page: Any) -> None:
@@ -348,6 +305,10 @@ def test_two_solutions_are_named(page: Any) -> None:
         )
         assert page.text_content("#ranges-title") == "ranges in A"
         page.evaluate("look({shape: 'table'})")
+        cell = page.locator("tr[data-infoset='K'] td.action").nth(1)
+        assert f"B {100 * second.policy['K']['bet']:.1f}%" in cell.text_content()
+        assert page.locator("tr[data-infoset='K'] .bar").count() == 2
+        assert page.locator("#curve polyline").count() == 2
         assert page.locator("tr[data-infoset='K'] td.reach small").text_content().startswith("B ")
     with served(first) as server:
         open_page(page, server.url)

@@ -8,21 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.browsing import TURN
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.analysis.action_colours import AGGRESSIVE, PASSIVE, action_colours
 from tensorcfr.games.poker.groups import draws, made_hands
 from tensorcfr.viewer import card_nodes as module
 from tensorcfr.viewer.session import Session
-
-TURN: dict[str, Any] = {
-    "board": "Td9d6hQd",
-    "ranges": ("AA:0.5,KK,AJs", "QJs,88"),
-    "pot": 100,
-    "stacks": 150,
-    "bets": {"turn": "a", "river": "50%"},
-    "raises": "a",
-}
 
 
 @pytest.fixture(scope="module")

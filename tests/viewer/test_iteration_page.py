@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from support.browsing import IN_BROWSER, READY, open_page, served
+from support.command_line import USAGE, printed, refused
 from support.tiers import tiered
 from tensorcfr import Chance, Decision, Game, Terminal, compile_game, solve
 from tensorcfr.analysis import iteration_events
-from tensorcfr.cli import app as commands
 from tensorcfr.sweep import read_algorithm
 from tensorcfr.viewer import iteration_page
 from tensorcfr.viewer.rounding import rounded
@@ -69,13 +70,17 @@ the results of their sums."""
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def address(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """The page of a case, made when it is first asked for."""
     folder = tmp_path_factory.mktemp("pages")
-    made = {}
-    for name, (game, algorithm, options) in CASES.items():
+
+    @cache
+    def of(name: str) -> str:
+        game, algorithm, options = CASES[name]
         page = iteration_page(compile_game(game), read_algorithm(algorithm), iters=2, **options)
-        made[name] = page.save(folder / f"{name}.html")
-    return made
+        return page.save(folder / f"{name}.html").as_uri()
+
+    return of
 
 
 def expected_numbers(data: dict[str, Any], row: dict[str, Any], flat: list[Any]) -> list[float]:
@@ -122,7 +127,9 @@ class TestInTheBrowser:
     pytestmark = IN_BROWSER
 
     @pytest.mark.parametrize("name", tiered(CASES, ["kuhn"]))
-    def test_every_number_and_its_sum(self, page: Any, files: dict[str, Path], name: str) -> None:
+    def test_every_number_and_its_sum(
+        self, page: Any, address: Callable[[str], str], name: str
+    ) -> None:
         """Each shown number is that of the record, whose numbers equal a slow recursion's, and the
         sum that it opens has this result."""
         game, algorithm, options = CASES[name]
@@ -136,7 +143,7 @@ class TestInTheBrowser:
         ]
         # A prime, so that events of all kinds are among them.
         stride = 1 if len(flat) < 150 else 13
-        page.goto(files[name].as_uri())
+        page.goto(address(name))
         page.wait_for_selector(READY)
         rows = page.evaluate(ALL_NUMBERS, stride)
         assert rows[-1]["event"] >= len(flat) - stride
@@ -151,10 +158,10 @@ class TestInTheBrowser:
             *("regret sum", "next strategy", "strategy sum"),
         }
 
-    def test_the_words_of_a_sum(self, page: Any, files: dict[str, Path]) -> None:
+    def test_the_words_of_a_sum(self, page: Any, address: Callable[[str], str]) -> None:
         """The tutorial's numbers at the queen against the king, in one of CFR's deals: -1.25 after
         a pass, -0.875 before; chance deals it with 1/6."""
-        page.goto(files["kuhn"].as_uri())
+        page.goto(address("kuhn"))
         page.wait_for_selector(READY)
         while page.text_content(".now .event") != "regrets and next strategy of Q":
             page.keyboard.press("ArrowRight")
@@ -169,8 +176,8 @@ class TestInTheBrowser:
         assert words[0].startswith("Q J: ")
         assert words[2].endswith(f"= {minus}0.125")
 
-    def test_keys(self, page: Any, files: dict[str, Path]) -> None:
-        page.goto(files["kuhn"].as_uri())
+    def test_keys(self, page: Any, address: Callable[[str], str]) -> None:
+        page.goto(address("kuhn"))
         page.wait_for_selector(READY)
 
         def at() -> int:
@@ -214,8 +221,8 @@ class TestInTheBrowser:
         press("Escape")
         assert page.locator(".sum").count() == 0
 
-    def test_buttons_and_nodes(self, page: Any, files: dict[str, Path]) -> None:
-        page.goto(files["leduc"].as_uri())
+    def test_buttons_and_nodes(self, page: Any, address: Callable[[str], str]) -> None:
+        page.goto(address("leduc"))
         page.wait_for_selector(READY)
         page.click("[data-do=pass]")
         assert "backward pass" in page.text_content(".now")
@@ -232,24 +239,23 @@ class TestInTheBrowser:
         page.locator(".controls input").fill("5")
         assert page.get_attribute(".now", "data-event") == "5"
 
-    def test_the_sampled_branch(self, page: Any, files: dict[str, Path]) -> None:
-        page.goto(files["dice"].as_uri())
+    def test_the_sampled_branch(self, page: Any, address: Callable[[str], str]) -> None:
+        page.goto(address("dice"))
         page.wait_for_selector(READY)
         drawn, left = page.locator(".edge.drawn").count(), page.locator(".box.left").count()
         assert drawn > 0
         assert left > 0
         assert drawn + 1 + left == page.locator(".box").count()
 
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
-    @pytest.mark.parametrize("width", [390, 1400])
+    @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1400, "dark")])
     @pytest.mark.parametrize("name", tiered(["kuhn", "dice", "own"], ["kuhn"]))
     def test_widths_and_themes(
-        self, browser: Any, files: dict[str, Path], name: str, width: int, scheme: str
+        self, browser: Any, address: Callable[[str], str], name: str, width: int, scheme: str
     ) -> None:
         """No page is wider than the screen, and text differs from its ground in brightness."""
         view = {"width": width, "height": 844}
         opened = browser.new_page(viewport=view, color_scheme=scheme)
-        opened.goto(files[name].as_uri())
+        opened.goto(address(name))
         opened.wait_for_selector(READY)
         assert opened.get_attribute("html", "data-theme") == scheme
         opened.keyboard.press("ArrowDown")
@@ -309,35 +315,23 @@ class Loader(HTMLParser):
         self.loads += [value for key, value in attributes if key in loading and value != "data:,"]
 
 
-@pytest.fixture
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_on_the_command_line(in_folder: Path) -> None:
-    def call(*words: str) -> Any:
-        return CliRunner().invoke(commands.app, ["walkthrough", *words])
-
-    made = call("kuhn", "--algorithm", "cfr+", "--html", "out.html")
-    assert (made.exit_code, made.stdout) == (0, "wrote out.html\n")
-    text = (in_folder / "out.html").read_text("utf-8")
+def test_on_the_command_line(tmp_path: Path) -> None:
+    page, other = tmp_path / "out.html", tmp_path / "other.html"
+    words = ("walkthrough", "kuhn", "--html", page)
+    assert printed(*words, "--algorithm", "cfr+") == f"wrote {page}\n"
+    text = page.read_text("utf-8")
     loader = Loader()
     loader.feed(text)
     assert not loader.loads
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
     assert len(text) < 120_000
-    again = call("kuhn", "--html", "out.html")
-    assert again.exit_code == 2
-    assert "out.html" in again.stderr
-    assert call("kuhn", "--html", "out.html", "--force").exit_code == 0
-    refused = call("liars_dice(faces=5)", "--algorithm", "cfr", "--html", "dice.html")
-    assert refused.exit_code == 2
-    assert "histories to show, more than 1,000; show a part with line" in refused.stderr
-    assert not (in_folder / "dice.html").exists()
-    part = call(*("kuhn", "--algorithm", "cfr", "--html", "part.html", "--line", "Q, K,pass"))
-    assert part.exit_code == 0
-    assert "--line takes --html" in call("kuhn", "--line", "Q").stderr
+    assert "out.html" in refused(USAGE, *words)
+    printed(*words, "--force")
+    said = refused(USAGE, "walkthrough", "liars_dice(faces=5)", "--algorithm=cfr", "--html", other)
+    assert "histories to show, more than 1,000; show a part with line" in said
+    assert not other.exists()
+    printed("walkthrough", "kuhn", "--algorithm=cfr", "--html", other, "--line", "Q, K,pass")
+    assert "--line takes --html" in refused(USAGE, "walkthrough", "kuhn", "--line", "Q")
 
 
 def test_requests_of_the_viewer() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.browsing import built
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.formats import read_spot, spot_text
 from tensorcfr.games import make_spot
@@ -30,12 +31,6 @@ SPOT: dict[str, Any] = {
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
     return Library(tmp_path / "data")
-
-
-def wait(start: SpotForm) -> dict[str, Any]:
-    while (status := start.status())["building"]:
-        time.sleep(0.01)
-    return status
 
 
 @pytest.mark.parametrize(
@@ -133,7 +128,7 @@ def test_a_spot_is_saved_as_a_file_of_this_program(library: Library) -> None:
 def test_a_solution_is_saved_and_opened(library: Library) -> None:
     start = SpotForm(None, library)
     start.begin({"spot": SPOT, "iterations": 5, "threads": 1, "fields": {"pot": "5.5"}})
-    assert wait(start)["ready"], start.error
+    assert built(start)["ready"], start.error
     session = start.session
     assert session is not None
     session._thread.join()  # type: ignore[union-attr]
@@ -145,7 +140,7 @@ def test_a_solution_is_saved_and_opened(library: Library) -> None:
     assert start.finish() == []  # Nothing is lost, so nothing is kept.
     again = SpotForm(None, Library(library.folder))
     again.open({"kind": "solutions", "name": "monday"})
-    status = wait(again)
+    status = built(again)
     assert (status["ready"], status["view"], status["error"]) == (True, view, None)
     assert again.session is not None
     assert again.session.solutions[0].solution.value == first.solution.value
@@ -155,9 +150,9 @@ def test_a_solution_is_saved_and_opened(library: Library) -> None:
             again.keep_page({"view": damaged})
         library.keep_page(damaged, "monday")
         again.open({"kind": "solutions", "name": "monday"})
-        assert wait(again)["view"] == {}
+        assert built(again)["view"] == {}
     again.open({"kind": "solutions", "name": "monday", "second": True})
-    wait(again)
+    built(again)
     assert len(again.session.solutions) == 2
     assert library.page()["recent"] == [{"pot": "5.5"}]
     for name in ("tuesday", "../monday"):
@@ -168,7 +163,7 @@ def test_a_solution_is_saved_and_opened(library: Library) -> None:
             again.save({"kind": "solutions", "name": "x", "solution": number, "view": {}})
     (library.folder / "solutions/bad.npz").write_bytes(b"PK")
     again.open({"kind": "solutions", "name": "bad"})
-    assert "bad.npz" in wait(again)["error"]
+    assert "bad.npz" in built(again)["error"]
 
 
 def test_solutions_that_nobody_saved_are_kept(library: Library) -> None:
@@ -200,7 +195,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     # It does not stop a solve, nor a user who types.
     start.keep_page({"form": {"pot": "5"}})
     start.begin({"game": "kuhn", "iterations": 5, "fields": {"pot": "5"}})
-    assert wait(start)["ready"]
+    assert built(start)["ready"]
 
 
 def test_a_build_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,11 +207,11 @@ def test_a_build_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     start = SpotForm()
     start.begin({"game": "kuhn", "iterations": 5})
     start.cancel()
-    status = wait(start)
+    status = built(start)
     assert (status["ready"], status["error"], status["cancelled"]) == (False, None, True)
     monkeypatch.undo()
     start.begin({"game": "kuhn", "iterations": 5})
-    assert wait(start)["ready"]
+    assert built(start)["ready"]
 
 
 def test_spots_that_do_not_fit_are_refused_before_they_are_built(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.browsing import wait_for_solve
 from support.card_games import LeducOfCards, RandomCards
 from support.random_games import random_game, random_public_tree_game
 from support.tiers import tiered
@@ -388,16 +389,12 @@ def test_no_memory_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestDesk:
-    def finish(self, session: Session) -> None:
-        while session.running is not None and not session.running.is_over:
-            pass
-
     def test_solving_again_with_locks(self) -> None:
         game = compile_game("kuhn")
         first = solve(game, iters=100)
         session = Session(first)
         session.solve({"K": {"bet": 1}}, 200)
-        self.finish(session)
+        wait_for_solve(session)
         twin = solve(game, first.algorithm, iters=200, locks={"K": {"bet": 1}})
         again = session.solutions[1].solution
         np.testing.assert_array_equal(again.policy.probabilities, twin.policy.probabilities)
@@ -434,7 +431,7 @@ class TestDesk:
         game = compile_game("kuhn")
         session = Session(solve(game, "cfr", iters=0))
         session.solve({}, 30)
-        self.finish(session)
+        wait_for_solve(session)
         assert len(session.solutions) == 1
         twin = solve(game, "cfr", iters=30)
         found = session.solutions[0].solution.policy.probabilities
@@ -449,12 +446,12 @@ class TestDesk:
         with monkeypatch.context() as patch:
             patch.setattr("tensorcfr.viewer.session.solve", fail)
             session.solve({}, 30)
-            self.finish(session)
+            wait_for_solve(session)
         assert session.status() == {"version": 0, "running": None, "error": "MemoryError"}
         assert len(session.solutions) == 1
         # The next one is not refused.
         session.solve({}, 30)
-        self.finish(session)
+        wait_for_solve(session)
         assert session.status() == {"version": 1, "running": None, "error": None}
 
     def test_one_solve_at_a_time_which_can_be_stopped(self) -> None:
@@ -464,7 +461,7 @@ class TestDesk:
             session.solve({}, 1)
         assert session.status()["running"]["iterations"] == 10_000_000
         session.stop()
-        self.finish(session)
+        wait_for_solve(session)
         assert session.solutions[1].solution.iterations < 10_000_000
         assert session.status() == {"version": 1, "running": None, "error": None}
 

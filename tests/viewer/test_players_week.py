@@ -4,12 +4,13 @@ save, end the server, open again, lock a line, solve again."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.browsing import IN_BROWSER, ended, failed, running
+from support.browsing import IN_BROWSER, running, window
 from tensorcfr import Solution
 from tensorcfr.viewer.library import Library
 from tensorcfr.viewer.server import Server
@@ -42,22 +43,24 @@ def press(page: Any, selector: str) -> None:
     page.keyboard.press("Enter")
 
 
+@pytest.fixture(params=[(1400, 900, "light"), (390, 844, "dark")], ids=["desk", "phone"])
+def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+    width, height, scheme = request.param
+    size = {"width": width, "height": height}
+    with window(browser, viewport=size, color_scheme=scheme) as opened:
+        opened.set_default_timeout(PATIENCE)
+        yield opened
+
+
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("width", "height", "scheme"), [(1400, 900, "light"), (390, 844, "dark")], ids=["desk", "phone"]
-)
-def test_first_half(browser: Any, tmp_path: Path, width: int, height: int, scheme: str) -> None:
-    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    page.set_default_timeout(PATIENCE)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)) if not ended(error) else None)
-    page.on("console", lambda message: errors.append(message.text) if failed(message) else None)
+def test_first_half(page: Any, tmp_path: Path) -> None:
+    width = page.viewport_size["width"]
 
     def look(name: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         if PICTURES:
             page.wait_for_timeout(600)
-            page.screenshot(path=f"{PICTURES}/{name}_{width}_{scheme}.png")
+            page.screenshot(path=f"{PICTURES}/{name}_{width}.png")
 
     with running(Server(None, library=Library(tmp_path))) as server:
         page.goto(server.url)
@@ -132,5 +135,3 @@ def test_first_half(browser: Any, tmp_path: Path, width: int, height: int, schem
     assert files == ["last A.npz", "last B.npz"]
     locked = Solution.load(tmp_path / "solutions/last B.npz").locks
     assert locked == {"* check": {"check": 1.0, "bet3.3": 0.0}}
-    page.close()
-    assert not errors

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.browsing import IN_BROWSER, READY, click_to, open_page, served
+from support.browsing import IN_BROWSER, READY, TURN, click_to, open_page, served
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.games import SPOTS
@@ -17,16 +18,9 @@ from tensorcfr.games.poker.spot import PLAYERS
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.card_nodes import LISTED
 from tensorcfr.viewer.page import PageSize
+from tensorcfr.viewer.server import Server
 
 pytestmark = IN_BROWSER
-TURN: dict[str, Any] = {
-    "board": "Td9d6hQd",
-    "ranges": ("AA:0.5,KK,AJs", "QJs,88"),
-    "pot": 100,
-    "stacks": 150,
-    "bets": {"turn": "a", "river": "50%"},
-    "raises": "a",
-}
 CELL = "#strategy .cell"
 
 
@@ -37,6 +31,13 @@ def turn() -> Solution:
     solution = solve(game, "dcfr", iters=10, precision="float32")
     SolvedSpot(solution).runouts("check check *", equity=True)  # Likewise.
     return solution
+
+
+@pytest.fixture(scope="module")
+def server(turn: Solution) -> Iterator[Server]:
+    """One for all tests that only look."""
+    with served(turn) as running:
+        yield running
 
 
 def cells(page: Any, attribute: str) -> dict[str, list[float]]:
@@ -65,32 +66,29 @@ def assert_alike(
         assert shown[hand] == pytest.approx(numbers, rel=rel, abs=1e-12), hand
 
 
-def test_the_grid_is_that_of_python(page: Any, turn: Solution) -> None:
+def test_the_grid_is_that_of_python(page: Any, server: Server, turn: Solution) -> None:
     """Strategy, expected value, equity and weight, at the start and after a card."""
     spot = SolvedSpot(turn)
-    with served(turn) as server:
-        open_page(page, server.url)
-        assert page.text_content("#title") == "holdem"
-        assert page.text_content("#spot").startswith("T♦9♦6♥Q♦pot 100OOP 150IP 150")
-        for line in ("", "check check 7s"):
-            if line:
-                click_to(page, *line.split())
-            table = spot.table(line)
-            assert_alike(cells(page, "p"), grid(table.grid(table.strategy)))
-            page.click("#shown button:has-text('EV')")
-            assert_alike(cells(page, "value"), grid(table.grid(table.value)))
-            page.click("#shown button:has-text('equity')")
-            page.wait_for_selector(f"{CELL}[data-value]")
-            assert_alike(cells(page, "value"), grid(table.grid(table.equity)))
-            page.click("#shown button:has-text('strategy')")
-            # Half of the aces are left: half of the cell is filled.
-            height = page.eval_on_selector(f"{CELL}[data-hand='AA']", "c => c.style.backgroundSize")
-            assert float(height.split()[1].rstrip("%")) <= 50.0
-            weights = page.locator("#ranges [data-player='0'] [data-hand='AA']")
-            left = table.weight[[grid_place(cards) == (0, 0) for cards in table.cards]]
-            assert float(weights.get_attribute("data-weight")) == pytest.approx(
-                left.mean(), abs=1e-12
-            )
+    open_page(page, server.url)
+    assert page.text_content("#title") == "holdem"
+    assert page.text_content("#spot").startswith("T♦9♦6♥Q♦pot 100OOP 150IP 150")
+    for line in ("", "check check 7s"):
+        if line:
+            click_to(page, *line.split())
+        table = spot.table(line)
+        assert_alike(cells(page, "p"), grid(table.grid(table.strategy)))
+        page.click("#shown button:has-text('EV')")
+        assert_alike(cells(page, "value"), grid(table.grid(table.value)))
+        page.click("#shown button:has-text('equity')")
+        page.wait_for_selector(f"{CELL}[data-value]")
+        assert_alike(cells(page, "value"), grid(table.grid(table.equity)))
+        page.click("#shown button:has-text('strategy')")
+        # Half of the aces are left: half of the cell is filled.
+        height = page.eval_on_selector(f"{CELL}[data-hand='AA']", "c => c.style.backgroundSize")
+        assert float(height.split()[1].rstrip("%")) <= 50.0
+        weights = page.locator("#ranges [data-player='0'] [data-hand='AA']")
+        left = table.weight[[grid_place(cards) == (0, 0) for cards in table.cards]]
+        assert float(weights.get_attribute("data-weight")) == pytest.approx(left.mean(), abs=1e-12)
 
 
 def test_a_page_for_sharing_has_equities_and_says_its_size(
@@ -127,47 +125,45 @@ def test_a_cell_that_is_pointed_at_stays_when_equities_come(page: Any, turn: Sol
         assert page.text_content("#combos h3").startswith("KK")
 
 
-def test_hands_of_a_cell_and_groups(page: Any, turn: Solution) -> None:
+def test_hands_of_a_cell_and_groups(page: Any, server: Server, turn: Solution) -> None:
     table = SolvedSpot(turn).table()
-    with served(turn) as server:
-        open_page(page, server.url)
-        page.hover(f"{CELL}[data-hand='KK']")
-        assert page.text_content("#combos h3").startswith("KK")
-        page.wait_for_selector("#combos td.equity")
-        rows = page.locator("#combos tbody tr").all()
-        assert len(rows) == 6  # No king is on the board.
-        for row in rows:
-            at = table.hands.index(row.get_attribute("data-infoset"))
-            shown = [float(c.get_attribute("data-q")) for c in row.locator("td.action").all()]
-            assert shown == pytest.approx(table.values[at].tolist(), abs=1e-9)
-            equity = float(row.locator("td.equity").get_attribute("data-value"))
-            assert equity == pytest.approx(table.equity[at], abs=1e-12)
-        page.hover("#node-title")
-        assert page.text_content("#combos h3").startswith("all hands")
-        shares = page.locator("#groups td[data-share]").all()
-        draws = page.locator("#groups .group").all_text_contents()
-        made = [float(one.get_attribute("data-share")) for one in shares][
-            : sum("draw" not in name and name not in ("gutshot", "open-ended") for name in draws)
-        ]
-        assert sum(made) == pytest.approx(1.0, abs=1e-12)
-        page.click("#groups .group:has-text('overpair')")
-        assert set(cells(page, "p")) <= {"AA", "KK"}
+    open_page(page, server.url)
+    page.hover(f"{CELL}[data-hand='KK']")
+    assert page.text_content("#combos h3").startswith("KK")
+    page.wait_for_selector("#combos td.equity")
+    rows = page.locator("#combos tbody tr").all()
+    assert len(rows) == 6  # No king is on the board.
+    for row in rows:
+        at = table.hands.index(row.get_attribute("data-infoset"))
+        shown = [float(c.get_attribute("data-q")) for c in row.locator("td.action").all()]
+        assert shown == pytest.approx(table.values[at].tolist(), abs=1e-9)
+        equity = float(row.locator("td.equity").get_attribute("data-value"))
+        assert equity == pytest.approx(table.equity[at], abs=1e-12)
+    page.hover("#node-title")
+    assert page.text_content("#combos h3").startswith("all hands")
+    shares = page.locator("#groups td[data-share]").all()
+    draws = page.locator("#groups .group").all_text_contents()
+    made = [float(one.get_attribute("data-share")) for one in shares][
+        : sum("draw" not in name and name not in ("gutshot", "open-ended") for name in draws)
+    ]
+    assert sum(made) == pytest.approx(1.0, abs=1e-12)
+    page.click("#groups .group:has-text('overpair')")
+    assert set(cells(page, "p")) <= {"AA", "KK"}
 
 
-def test_the_card_that_comes(page: Any, turn: Solution) -> None:
+def test_the_card_that_comes(page: Any, server: Server, turn: Solution) -> None:
     expected = SolvedSpot(turn).runouts("check check *", equity=True)
-    with served(turn) as server:
-        open_page(page, server.url)
-        click_to(page, "check", "check")
-        page.wait_for_selector(f"{CELL}[data-p]")
-        assert page.locator(f"{CELL}:not([disabled])").count() == 48
-        for k, (card,) in enumerate(expected.cards):
-            cell = page.locator(f"{CELL}[data-label='{card}']")
-            if expected.probability[k] > 0:
-                shown = [float(p) for p in cell.get_attribute("data-p").split()]
-                assert shown == pytest.approx(expected.frequency[k].tolist(), abs=1e-12)
-                equity = float(cell.get_attribute("data-equity"))
-                assert equity == pytest.approx(expected.equity[k], abs=1e-12)
+    open_page(page, server.url)
+    click_to(page, "check", "check")
+    page.wait_for_selector(f"{CELL}[data-p]")
+    assert page.locator(f"{CELL}:not([disabled])").count() == 48
+    for k, (card,) in enumerate(expected.cards):
+        cell = page.locator(f"{CELL}[data-label='{card}']")
+        if expected.probability[k] > 0:
+            shown = [float(p) for p in cell.get_attribute("data-p").split()]
+            assert shown == pytest.approx(expected.frequency[k].tolist(), abs=1e-12)
+            equity = float(cell.get_attribute("data-equity"))
+            assert equity == pytest.approx(expected.equity[k], abs=1e-12)
 
 
 def test_a_class_is_locked_at_once_and_solved_again(page: Any, turn: Solution) -> None:
@@ -198,59 +194,57 @@ def test_a_class_is_locked_at_once_and_solved_again(page: Any, turn: Solution) -
         assert page.locator("#line .stop").count() == 2
 
 
-def test_the_address_says_it_all(page: Any, turn: Solution) -> None:
-    with served(turn) as server:
-        open_page(page, server.url)
-        click_to(page, "check")
-        page.click("#shown button:has-text('EV')")
-        page.click(f"{CELL}[data-hand='88']")
-        page.click("#shapes button:has-text('heat')")
-        assert page.url.endswith("#1&shape=heat&show=EV&cell=88")
-        page.reload()
-        page.wait_for_selector(READY)
-        assert page.locator(".heat tbody tr").count() == 6
-        page.keyboard.press("v")
-        page.keyboard.press("v")
-        assert page.get_attribute(f"{CELL}.chosen", "data-hand") == "88"
-        assert page.get_attribute("#shown [aria-pressed='true']", "data-key") == "EV"
-        page.go_back()
-        page.wait_for_selector("#node[data-id='0']")
+def test_the_address_says_it_all(page: Any, server: Server) -> None:
+    open_page(page, server.url)
+    click_to(page, "check")
+    page.click("#shown button:has-text('EV')")
+    page.click(f"{CELL}[data-hand='88']")
+    page.click("#shapes button:has-text('heat')")
+    assert page.url.endswith("#1&shape=heat&show=EV&cell=88")
+    page.reload()
+    page.wait_for_selector(READY)
+    assert page.locator(".heat tbody tr").count() == 6
+    page.keyboard.press("v")
+    page.keyboard.press("v")
+    assert page.get_attribute(f"{CELL}.chosen", "data-hand") == "88"
+    assert page.get_attribute("#shown [aria-pressed='true']", "data-key") == "EV"
+    page.go_back()
+    page.wait_for_selector("#node[data-id='0']")
 
 
-def test_by_keyboard_alone(page: Any, turn: Solution) -> None:
+def test_by_keyboard_alone(page: Any, server: Server) -> None:
     """Every grid, the line and the actions are one tab stop each; arrows move in them."""
-    with served(turn) as server:
-        open_page(page, server.url)
-        page.wait_for_selector("#combos td.equity, #ranges figcaption:has-text('equity')")
-        stops, seen = [], None
-        for _ in range(40):
-            page.keyboard.press("Tab")
-            stop = page.evaluate(
-                """() => { const e = document.activeElement;
-                return (e.closest('.square, #line, #children, #shown, tbody') || e).tagName
-                  + (e.closest('.square') ? ' grid' : '') + (e.closest('[id]') || {}).id; }"""
-            )
-            if stop.startswith("BODY"):
-                break
-            stops.append(stop)
-        assert sum(" grid" in stop for stop in stops) == 1
-        for box in ("line", "children", "shown"):
-            assert sum(stop.endswith(box) for stop in stops) == 1, stops
-        page.focus(f"{CELL}[data-hand='AA']")
-        page.keyboard.press("ArrowRight")
-        seen = page.evaluate("document.activeElement.dataset.hand")
-        assert seen == "AJs"  # Cells without hands are passed over.
-        page.keyboard.press("Home")
-        page.keyboard.press("Enter")
-        assert "cell=AA" in page.url
-        assert page.evaluate("document.activeElement.dataset.hand") == "AA"
-        page.focus("#line button")
-        page.keyboard.press("ArrowRight")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#node[data-id='1']")
-        page.keyboard.press("Escape")
-        page.keyboard.press("Backspace")
-        page.wait_for_selector("#node[data-id='0']")
+    open_page(page, server.url)
+    page.wait_for_selector("#combos td.equity, #ranges figcaption:has-text('equity')")
+    stops, seen = [], None
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(
+            """() => { const e = document.activeElement;
+            return (e.closest('.square, #line, #children, #shown, tbody') || e).tagName
+              + (e.closest('.square') ? ' grid' : '') + (e.closest('[id]') || {}).id; }"""
+        )
+        if stop.startswith("BODY"):
+            break
+        stops.append(stop)
+    assert sum(" grid" in stop for stop in stops) == 1
+    for box in ("line", "children", "shown"):
+        assert sum(stop.endswith(box) for stop in stops) == 1, stops
+    page.focus(f"{CELL}[data-hand='AA']")
+    page.keyboard.press("ArrowRight")
+    seen = page.evaluate("document.activeElement.dataset.hand")
+    assert seen == "AJs"  # Cells without hands are passed over.
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    assert "cell=AA" in page.url
+    assert page.evaluate("document.activeElement.dataset.hand") == "AA"
+    page.focus("#line button")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#node[data-id='1']")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Backspace")
+    page.wait_for_selector("#node[data-id='0']")
 
 
 def test_a_server_that_ended_is_told_at_once(tolerant: Any) -> None:

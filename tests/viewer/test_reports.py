@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.browsing import TURN
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import BoardReport, solve_boards
 from tensorcfr.games.holdem import Holdem, read_cards
@@ -20,14 +21,6 @@ from tensorcfr.viewer.reports import Reports
 from tensorcfr.viewer.session import Session
 from tensorcfr.viewer.spot_form import SpotForm
 
-TURN: dict[str, Any] = {
-    "board": "Td9d6hQd",
-    "ranges": ("AA:0.5,KK,AJs", "QJs,88"),
-    "pot": 100,
-    "stacks": 150,
-    "bets": {"turn": "a", "river": "50%"},
-    "raises": "a",
-}
 BOARDS = ["Td9d6hQd", "7c7d2h2s", "AsKsQs4h"]
 
 

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pytest
 
+from support.browsing import built, wait_for_solve
 from tensorcfr._util.compiles import compiles_seen
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import grid_place
@@ -26,12 +27,6 @@ SPOT: dict[str, Any] = {
     "bets": {"river": "50%"},
     "raises": {"river": "a"},
 }
-
-
-def wait(start: SpotForm) -> dict[str, Any]:
-    while (status := start.status())["building"]:
-        time.sleep(0.01)
-    return status
 
 
 def test_a_range_as_a_grid() -> None:
@@ -110,14 +105,13 @@ def test_what_the_form_cannot_take() -> None:
 def test_a_small_game_is_built_and_solved() -> None:
     start = SpotForm()
     start.begin({"game": "kuhn", "iterations": 40, "target": None})
-    assert wait(start)["ready"]
+    assert built(start)["ready"]
     assert start.session is not None
-    while start.session.running is None or not start.session.running.is_over:
-        time.sleep(0.01)
+    wait_for_solve(start.session)
     assert start.session.about()["solutions"][0]["iterations"] == 40
     json.dumps(start.status())
     start.begin({"game": "kuhn", "iterations": 0})
-    status = wait(start)
+    status = built(start)
     assert "iterations must be" in status["error"]
 
 
@@ -127,17 +121,16 @@ def test_one_game_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     start.begin({"game": "kuhn", "iterations": 5})
     with pytest.raises(BusyError):
         start.begin({"game": "kuhn", "iterations": 5})
-    assert wait(start)["error"]
+    assert built(start)["error"]
 
 
 def test_a_spot_is_built_and_solved_to_its_target() -> None:
     """One per cent of a pot of 20 chips."""
     start = SpotForm()
     start.begin({"spot": SPOT | {"pot": 20}, "iterations": 5000, "target": 1.0})
-    assert wait(start)["ready"], start.error
+    assert built(start)["ready"], start.error
     assert start.session is not None
-    while start.session.running is None or not start.session.running.is_over:
-        time.sleep(0.01)
+    wait_for_solve(start.session)
     solution = start.session.solutions[0].solution
     assert solution.exploitability <= 0.2
     assert 0 < solution.iterations < 5000
@@ -147,14 +140,13 @@ def test_a_spot_is_built_with_locks_before_its_first_solve() -> None:
     start = SpotForm()
     spot = SPOT | {"board": "Td9d6hQdQs"}
     start.begin({"spot": spot, "iterations": 300, "target": 1.0, "build_only": True, "threads": 1})
-    assert wait(start)["error"] is None
+    assert built(start)["error"] is None
     session = start.session
     assert session is not None
     about = session.about()
     assert (about["solutions"][0]["iterations"], about["iterations"]) == (0, 300)
     session.solve({"KK": {"check": 1}}, about["iterations"])
-    while session.is_running:
-        time.sleep(0.01)
+    wait_for_solve(session)
     # The first solve replaces the strategies without iterations, and has the form's target.
     (shown,) = session.about()["solutions"]
     assert shown["locks"]["KK"]["check"] == 1.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.browsing import IN_BROWSER, READY, ended, failed, running
+from support.browsing import IN_BROWSER, READY, running, window
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.games.holdem import Holdem
@@ -26,7 +26,6 @@ FLOP: dict[str, Any] = {
     "stacks": 4,
     "bets": "a",
 }
-PHONE, DESK = (390, 844), (1400, 900)
 
 
 @pytest.fixture(scope="module")
@@ -41,18 +40,26 @@ def press(page: Any, keys: str) -> None:
         page.keyboard.press(key)
 
 
-def week(
-    browser: Any, folder: Path, flop: Solution, flops: int, size: tuple[int, int], scheme: str
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("flops", "width", "height", "scheme"),
+    [(3, 1400, 900, "light"), (25, 1400, 900, "dark"), (25, 390, 844, "dark")],
+)
+def test_a_week_of_study(
+    browser: Any, tmp_path: Path, flop: Solution, flops: int, width: int, height: int, scheme: str
 ) -> None:
+    size = {"width": width, "height": height}
+    with window(browser, viewport=size, color_scheme=scheme) as page:
+        page.set_default_timeout(120_000)
+        study(page, tmp_path, flop, flops)
+
+
+def study(page: Any, folder: Path, flop: Solution, flops: int) -> None:
     other = solve(flop.game, iters=60, precision="float32", locks={"* check": {"check": 1.0}})
-    errors: list[str] = []
-    page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
-    page.set_default_timeout(120_000)
-    page.on("pageerror", lambda error: errors.append(str(error)) if not ended(error) else None)
-    page.on("console", lambda one: errors.append(one.text) if failed(one) else None)
 
     def fits() -> None:
-        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        width = page.viewport_size["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
     session = Session(flop, other, precision="float32")
     with running(Server(session, library=Library(folder))) as server:
@@ -154,18 +161,3 @@ def week(
         press(page, "r")
         page.wait_for_selector("tr[data-board]")
         assert page.locator("tr[data-board]").count() == flops
-    page.close()
-    assert not errors
-
-
-@pytest.mark.full
-def test_a_week_of_study(browser: Any, flop: Solution, tmp_path: Path) -> None:
-    week(browser, tmp_path, flop, 3, DESK, "light")
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_a_week_of_study_with_25_flops(
-    browser: Any, flop: Solution, tmp_path: Path, size: tuple[int, int]
-) -> None:
-    week(browser, tmp_path, flop, 25, size, "dark")

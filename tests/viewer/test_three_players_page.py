@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.browsing import IN_BROWSER, click_to, open_page, running, served
+from support.browsing import IN_BROWSER, built, click_to, open_page, running, served, wait_for_solve
 from support.triples import equities_by_triples
 from tensorcfr import Solution, compile_game, solve, viewer
 from tensorcfr.algorithms import CFR_PLUS
@@ -232,18 +231,15 @@ def test_a_spot_of_three_is_built_saved_and_opened(tmp_path: Path) -> None:
     start = SpotForm(library=Library(tmp_path))
     request = {"spot": SPOT | {"ranges": list(SPOT["ranges"])}, "iterations": 4, "threads": 1}
     start.begin(request | {"build_only": True})
-    while start.status()["building"]:
-        time.sleep(0.01)
+    built(start)
     session = start.session
     assert session is not None
     assert session.status()["running"] is None
     session.solve({"* bet36": {"fold": 1}}, 4)
-    while session.is_running:
-        time.sleep(0.01)
+    wait_for_solve(session)
     start.save({"kind": "solutions", "name": "three", "view": {}})
     start.open({"kind": "solutions", "name": "three"})
-    while start.status()["building"]:
-        time.sleep(0.01)
+    built(start)
     assert start.error is None
     opened = start.session
     assert opened is not None

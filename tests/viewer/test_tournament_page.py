@@ -4,13 +4,12 @@ prizes."""
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.browsing import IN_BROWSER, click_to, open_page, served
+from support.browsing import IN_BROWSER, built, click_to, open_page, served, wait_for_solve
 from support.slow_prizes import slow_icm
 from tensorcfr import Solution, compile_game, evaluate, solve
 from tensorcfr.analysis import SolvedSpot, prize_table, table_change
@@ -40,12 +39,6 @@ def chips() -> Solution:
 @pytest.fixture(scope="module")
 def prizes() -> Solution:
     return solve(compile_game("holdem", **RIVER, **PRIZES), iters=60, precision="float32")
-
-
-def wait(session: Session) -> None:
-    while session.running is None or not session.running.is_over:
-        time.sleep(0.01)
-    assert session.running.error is None
 
 
 def test_hands_have_chips_next_to_prizes(prizes: Solution) -> None:
@@ -98,7 +91,7 @@ def test_a_solve_for_chips(prizes: Solution) -> None:
     session = Session(prizes)
     locks = {"AsAh check allin": {"call": 1}}
     session.solve(locks, 20, for_chips=True)
-    wait(session)
+    wait_for_solve(session)
     game = compile_game("holdem", **RIVER, stacks=200)
     twin = solve(game, prizes.algorithm, iters=20, locks=locks)
     second = session.solutions[1].solution
@@ -110,7 +103,7 @@ def test_a_solve_for_chips(prizes: Solution) -> None:
     unsolved = Session(solve(prizes.game, iters=0, precision="float32"))
     unsolved.target = 1e9
     unsolved.solve({}, 3, for_chips=True)
-    wait(unsolved)
+    wait_for_solve(unsolved)
     assert unsolved.solutions[-1].solution.iterations == 3
     ordinary = Session(solve(compile_game("kuhn"), iters=1))
     with pytest.raises(TypeError, match="kuhn is not a hand of a tournament"):
@@ -175,10 +168,9 @@ def test_a_target_is_a_share_of_the_pot_in_prizes() -> None:
     start = SpotForm()
     spot = FORM | {"payouts": "50,30,20", "others": "90,120"}
     start.begin({"spot": spot, "iterations": 5000, "target": 2.0})
-    while start.status()["building"]:
-        time.sleep(0.01)
+    built(start)
     assert start.session is not None, start.error
-    wait(start.session)
+    wait_for_solve(start.session)
     solution = start.session.solutions[0].solution
     won, lost = (
         slow_icm(pair, (50, 30, 20)) for pair in ([300, 350, 90, 120], [200, 450, 90, 120])
