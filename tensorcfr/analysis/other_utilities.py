@@ -215,11 +215,7 @@ def incentive_prices(
 
 
 def _compile_again(game: CompiledGame) -> Callable[..., CompiledGame]:
-    """Return a function from options to this game with these options.
-
-    Raises:
-        ValueError: The game has incentives already, or cannot be compiled again.
-    """
+    """Return a function from options to this game with these options."""
     # Games with incentives say so in their names.  Spots keep their rules.
     if game.recompile is not None and not is_built_in(game.name) and OPTION not in game.name:
         return game.with_options

@@ -215,8 +215,7 @@ class QuitError(Exception):
 def _finish(
     match: Match, seat: int, coach: Coach | None, *, hints: bool
 ) -> Iterator[RatedDecision]:
-    """Play to the end, ask for the actions of the seat, and yield its decisions if there is a
-    coach."""
+    """Play to the end; with a coach, yield the decisions of the seat."""
     while not match.is_over:
         if match.to_act != seat:
             typer.echo(f"the solver: {match.resolve_and_act()}")
@@ -233,12 +232,7 @@ def _finish(
 
 
 def _prompt_action(match: Match) -> str:
-    """Return the action that the player types.
-
-    Raises:
-        QuitError: The player wants to end the match.
-        Abort: The input has ended.
-    """
+    """Return the action that the player types."""
     line, shown, actions = match.position.line, match.position.shown, match.actions
     situation = ", ".join(filter(None, (f"after {line}" if line else "you begin", shown)))
     while True:

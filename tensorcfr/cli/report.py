@@ -495,8 +495,7 @@ def _print_left_out(console: Console, count: int) -> None:
 
 
 def _cells(n_actions: int, actions: Iterable[tuple[str, float, str]]) -> list[str]:
-    """Return ``bet 0.222`` and a value for each action; if there are many, only for played
-    actions."""
+    """Return ``bet 0.222`` and a value for each action; if there are many, for played ones."""
     return [
         f"{action} {probability:.3f}{value}"
         for action, probability, value in actions

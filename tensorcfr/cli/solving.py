@@ -242,8 +242,7 @@ def _game(
     start: Solution | None,
     compiling: Callable[[CompileProgress], object],
 ) -> CompiledGame:
-    """Return the named game, compiled or by its rules; by default the game of the saved
-    solution."""
+    """Return the named game, compiled or by its rules, or the game of the saved solution."""
     settings = argument_parsers.read_settings(options.settings, options.game)
     cut = argument_parsers.read_cut(options.cut)
     limit = argument_parsers.read_memory_limit(options.memory_limit)

@@ -168,8 +168,7 @@ def print_runouts(console: Console, runouts: Runouts, units: Units) -> None:
 
 
 def _columns(actions: Sequence[str]) -> tuple[str, Callable[[Iterable[float]], str]]:
-    """Return headings for columns of actions, and a function that prints a row of shares in per
-    cent."""
+    """Return headings for the actions, and a function that formats a row of shares in per cent."""
     width = max(7, *map(len, actions))
 
     def shares(row: Iterable[float]) -> str:

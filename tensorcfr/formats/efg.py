@@ -240,11 +240,7 @@ class _Parser:
         return outcomes, probabilities
 
     def outcome(self, previous_sum: int) -> int:
-        """Read the outcome at the end of a node; return the number of the payoffs so far.
-
-        Args:
-            previous_sum: Number of the sum of payoffs up to the node.
-        """
+        """Read the outcome at the end of a node; return the number of the payoffs so far."""
         tokens = self.tokens
         start = tokens.start
         number = tokens.whole_here("the number of the outcome")

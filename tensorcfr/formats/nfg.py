@@ -203,12 +203,7 @@ def _plans(game: FlatGame, player: int) -> list[Plan]:
 
 
 def _payoffs(game: FlatGame, plans: list[list[Plan]]) -> np.ndarray:
-    """Compute the expected payoffs, float64 (players, plans of player 0, plans of player 1, ...).
-
-    Args:
-        game: The game.
-        plans: Plans of each player.
-    """
+    """Compute the payoffs, float64 (players, plans of player 0, plans of player 1, ...)."""
     terminal, players = game.tree.terminal, range(game.n_players)
     chance = reach_without(game, players, np.ones(game.n_sequences))[terminal]
     table = chance * (game.tree.utility.T * game.unit)

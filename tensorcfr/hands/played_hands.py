@@ -263,9 +263,6 @@ def _decisions(history: Any) -> tuple[list[PlayedDecision], list[float], list[fl
 
     Returns:
         Its decisions; the chips that each player put in; and PokerKit's payoffs.
-
-    Raises:
-        HandError: An action is missing.
     """
     pokerkit = needs("pokerkit", "hands")
     moves = pokerkit.state.Folding, pokerkit.state.CheckingOrCalling

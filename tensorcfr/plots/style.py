@@ -296,8 +296,7 @@ def save_picture(
 
 
 def _in_axes(ax: Axes, x: float, y: float) -> tuple[float, float]:
-    """Return a data point in axes coordinates: 0 at the left and lower edges, 1 at the opposite
-    ones."""
+    """Return a data point in axes coordinates, from 0 to 1."""
     point = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
     return float(point[0]), float(point[1])
 

@@ -168,8 +168,7 @@ class Histories:
             raise_named(error, lambda: self.where(child))
 
     def _state_of(self, node: Node, advance: Callable[[Any, Any], Any]) -> Any:
-        """Recompute the game state at a history that gave it up, from its nearest ancestor with a
-        game state."""
+        """Recompute a game state that was given up from the nearest ancestor that has one."""
         edges: list[Any] = []
         while node.state is None and node.parent is not None:
             edges.extend(_steps_into(node))

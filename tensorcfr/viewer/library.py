@@ -209,11 +209,7 @@ class Library:
 
 
 def _first_bytes(path: Path) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        ValueError: The file has more than :data:`MAX_BYTES`.
-    """
+    """Return the content of a file."""
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:

@@ -133,8 +133,7 @@ def _tree(start: SpotForm, body: Any) -> Any:
 
 
 def _reporting_mistakes(handler: Callable[[SpotForm, Any], Any]) -> Callable[[SpotForm, Any], Any]:
-    """Make a handler that reports mistakes in its answer as ``error``, because the user is still
-    typing."""
+    """Make a handler that answers mistakes as ``error``, because the user is still typing."""
 
     def answer(start: SpotForm, body: Any) -> Any:
         try:
