@@ -116,11 +116,6 @@ class IncentivePrice(NamedTuple):
 def values_of(game: CompiledGame, policy: Policy, player: int) -> tuple[float, float]:
     """Return the value of a player's strategy against the other player's, and against a best
     response of the other player.
-
-    Args:
-        game: The game, of two players.
-        policy: The strategies.
-        player: The player.
     """
     evaluation = evaluate_probabilities(game, policy.probabilities)
     value = evaluation.values[player]

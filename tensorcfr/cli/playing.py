@@ -249,13 +249,7 @@ def _prompt_action(match: Match) -> str:
 
 
 def meant(typed: str, actions: Sequence[str], steps: Sequence[str]) -> list[str]:
-    """Return the actions that a typed word may mean: by name, by another name or by beginning.
-
-    Args:
-        typed: The word.
-        actions: Possible actions.
-        steps: Actions and outcomes so far.
-    """
+    """Return the actions that a typed word may mean: by name, by another name or by beginning."""
     word = typed.lower().replace("-", "")
     # Without a bet, "call" and "pass" mean to check. There is a bet if folding is possible; in Kuhn
     # poker, which calls folding a pass, there is one if the last action was a bet.

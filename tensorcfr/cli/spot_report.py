@@ -202,12 +202,6 @@ def print_boards(console: Console, report: BoardReport, line: str, unit: str) ->
     """Print the strategy, value and equity at a line on each board, and their means.
 
     Tables of the means by the rank of each dealt card follow.
-
-    Args:
-        console: The console.
-        report: The report.
-        line: The line.
-        unit: Name of the unit of values.
     """
     player = report.rows[0]["player"]
     print_line(console, f"{line or START}: {player} to act; per cent, values in {unit}")

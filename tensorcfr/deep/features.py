@@ -238,9 +238,6 @@ def characters(kind: object, label: str) -> Iterable[tuple[object, ...]]:
 def one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
     """Encode facts as one-hot columns; facts that all rows share have no column.
 
-    Args:
-        rows: Facts of each infoset.
-
     Returns:
         float32 (rows, columns), with at least one column.
     """

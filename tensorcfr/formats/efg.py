@@ -87,10 +87,6 @@ def parse_efg(text: str, source: str = "efg") -> EfgGame:
     Payoffs on the path to a terminal are added as exact fractions before they become float64.
     Perfect recall is checked when the game is compiled, as for every game.
 
-    Args:
-        text: The text.
-        source: Name of the text in errors.
-
     Raises:
         FormatError: The text is not in the format; names line and column.
     """

@@ -32,10 +32,6 @@ def read_nfg(path: str | Path) -> MatrixGame:
 def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
     """Read the game in a text in the ``.nfg`` format, payoff version or outcome version.
 
-    Args:
-        text: The text.
-        source: Name of the text in errors.
-
     Raises:
         FormatError: The text is not in the format; names line and column.
     """

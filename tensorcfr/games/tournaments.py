@@ -308,10 +308,6 @@ OPTIONS = tuple(inspect.signature(tournament).parameters)[1:]
 def make_tournament(make: Callable[..., Any], arguments: Mapping[str, Any]) -> CardGame:
     """Return a built-in game of cards as a hand of a tournament.
 
-    Args:
-        make: Class or function that makes the game.
-        arguments: Its arguments, and those of :func:`tournament`.
-
     Raises:
         ValueError: An argument is wrong or missing; names it.
         TypeError: An argument has a wrong type.

@@ -190,11 +190,6 @@ def positions(players: int) -> tuple[str, ...]:
 def replay(history: Any, source: str, index: int) -> Hand:
     """Replay a hand and record its decisions.
 
-    Args:
-        history: A :class:`pokerkit.HandHistory`.
-        source: Name of the file.
-        index: Number of the hand in the file.
-
     Raises:
         HandError: The variant is not supported, or the actions contradict the rules.
     """

@@ -86,13 +86,7 @@ def nodes_of_spot(game: CompiledGame) -> CardNodes:
 
 
 def size_class(rules: Spot, state: object, label: str) -> str:
-    """Return the class of an action of a spot.
-
-    Args:
-        rules: The spot.
-        state: State before the action.
-        label: Label of the action.
-    """
+    """Return the class of an action of a spot."""
     word, share = size_of(rules, state, label)
     return action_class(word, share, is_all_in=label == "allin")
 

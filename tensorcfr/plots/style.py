@@ -305,10 +305,6 @@ def uncrossed(points: Sequence[tuple[float, float]], rooms: Sequence[float]) -> 
     """Return places as :func:`spread` does, for names with leaders from points on their left.
 
     Neighbouring names are exchanged as long as that reduces the number of crossings.
-
-    Args:
-        points: Starts of the leaders, in axes coordinates.
-        rooms: Heights of the names.
     """
     wanted = [y for _, y in points]
     order = sorted(range(len(points)), key=lambda i: wanted[i])

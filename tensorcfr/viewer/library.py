@@ -190,10 +190,6 @@ class Library:
     def keep_solutions(self, solutions: Iterable[Any], view: Mapping[str, Any]) -> list[Path]:
         """Save solutions under the names :data:`LAST`, in place of earlier ones.
 
-        Args:
-            solutions: Solutions, at most two.
-            view: State of the page that shows them.
-
         Returns:
             The paths.
 

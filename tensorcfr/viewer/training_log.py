@@ -87,11 +87,7 @@ class TrainingLog:
             self.problem = f"not saved: {error}"
 
     def statistics(self, digest: str) -> dict[str, Any]:
-        """Return sums over this session, a game, and all plays.
-
-        Args:
-            digest: Digest of the game.
-        """
+        """Return sums over this session, a game, and all plays."""
         if digest not in self._statistics:
             self._statistics[digest] = self._compute(digest)
         return self._statistics[digest] | {"problem": self.problem}
