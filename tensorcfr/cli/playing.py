@@ -24,6 +24,7 @@ from ..subgames.coaching import Coach, RatedDecision
 from ..subgames.play import Match
 from ..subgames.resolving import ITERATIONS
 from . import argument_parsers
+from .argument_parsers import setting
 from .console import takes
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
@@ -57,53 +58,40 @@ class PlayOptions:
     plays: Annotated[int, typer.Option(min=1, help="Play this many times.")] = 1
     resolve_after: Annotated[
         int,
-        typer.Option(
-            min=0,
-            hidden=True,
-            help="Resolve only after this many public cards or other outcomes; until then the "
+        setting(
+            "Resolve only after this many public cards or other outcomes; until then the "
             "solver follows the blueprint.",
+            min=0,
         ),
     ] = 0
     blueprint_only: Annotated[
-        bool,
-        typer.Option(
-            "--blueprint-only",
-            hidden=True,
-            help="Let the solver follow the blueprint, and never resolve.",
-        ),
+        bool, setting("Let the solver follow the blueprint, and never resolve.", "--blueprint-only")
     ] = False
     method: Annotated[
-        str,
-        typer.Option(
-            hidden=True,
-            help="Resolve by the method 'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.",
-        ),
+        str, setting("Resolve by the method 'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.")
     ] = "resolve"
     algorithm: Annotated[
         str | None,
-        typer.Option(
-            hidden=True,
-            help="Solve subgames with this algorithm; by default chosen as for the game.",
+        setting(
+            "Solve subgames with this algorithm; by default chosen as for the game.",
             autocompletion=argument_parsers.algorithm_names,
         ),
     ] = None
     iters: Annotated[
         int,
-        typer.Option(
+        setting(
+            "Solve the blueprint with this many iterations if no solution is given; by "
+            f"default {BLUEPRINT_ITERATIONS}.",
             metavar="NUMBER",
             parser=argument_parsers.whole,
-            hidden=True,
-            help="Solve the blueprint with this many iterations if no solution is given; by "
-            f"default {BLUEPRINT_ITERATIONS}.",
         ),
     ] = BLUEPRINT_ITERATIONS
     subgame_iters: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            hidden=True,
-            help="Solve the rest of the game with this many iterations before each action; by "
+        setting(
+            "Solve the rest of the game with this many iterations before each action; by "
             f"default {ITERATIONS} if the algorithm iterates.",
+            min=1,
         ),
     ] = None
     seed: Annotated[
