@@ -507,10 +507,7 @@ class InfosetNodes(Nodes):
         if node == ROOT:
             sequences = form.player_sequences[:-1].tolist()
         else:
-            infoset_sequences = self.game.sequences(node)
-            sequences = list(
-                range(infoset_sequences.start, infoset_sequences.stop, infoset_sequences.step)
-            )
+            sequences = [*range(self.game.n_sequences)[self.game.sequences(node)]]
         # The infosets after a sequence are consecutive in this order.
         order, parent = self._by_parent
         begin, end = np.searchsorted(parent, [sequences, np.array(sequences) + 1])
@@ -565,14 +562,8 @@ class InfosetNodes(Nodes):
             ]
             return data | {"name": "start", "kind": "list", "reach": 1.0, "children": children}
         row = self._row(number, of)
-        infoset_sequences = game.sequences(number)
-        children = []
-        for action, sequence, chosen in zip(
-            row["actions"],
-            range(infoset_sequences.start, infoset_sequences.stop, infoset_sequences.step),
-            row["p"],
-            strict=True,
-        ):
+        sequences, children = range(game.n_sequences)[game.sequences(number)], []
+        for action, sequence, chosen in zip(row["actions"], sequences, row["p"], strict=True):
             entries = self._listed(sequence, action, chosen, of)
             children += entries or [
                 {"id": None, "label": action, "p": chosen, "leaf": True, "row": None}
