@@ -121,11 +121,6 @@ class Reader:
         return self.form.bucket_player
 
     @cached_property
-    def infoset_bucket(self) -> np.ndarray:
-        """int64 (infosets,): bucket of each infoset."""
-        return np.repeat(np.arange(len(self.form.bucket_lanes)), self.form.bucket_lanes)
-
-    @cached_property
     def last_and_reach(self) -> tuple[np.ndarray, np.ndarray]:
         """Last sequences, int64 (players, nodes), and chance reaches, float64 (nodes,)."""
         form = self.form

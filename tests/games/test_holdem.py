@@ -759,7 +759,7 @@ def test_every_hand_of_a_turn(tmp_path: Path) -> None:
     assert -total / weight == pytest.approx(
         check / float(second.share @ second.strategy[:, 0]), abs=1e-9
     )
-    rows = table.to_csv(tmp_path / "hands.csv").read_text().splitlines()
+    rows = table.save(tmp_path / "hands.csv").read_text().splitlines()
     assert len(rows) == len(table.hands) + 1
     assert rows[0] == "hand,made,weight,value,check,value of check,bet50,value of bet50"
     for line, message in [
