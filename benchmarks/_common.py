@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -460,10 +460,36 @@ def significant(value: float) -> str:
     return f"{value:.3g}"
 
 
-def table(header: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table; all columns but the first are right-aligned."""
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[object]], left: Container[int] = (0,)
+) -> str:
+    """Return a Markdown table; the columns in ``left`` are left-aligned, others right-aligned."""
+    rule = ["---" if column in left else "---:" for column in range(len(header))]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in (header, rule, *rows))
+
+
+def process_bytes(key: str) -> int:
+    """Return a figure of Linux's account of this process, such as ``VmRSS``; elsewhere the peak.
+
+    ``ru_maxrss`` will not do where the account is at hand: it starts from the peak of the
+    process that started this one.
+    """
+    account = Path("/proc/self/status")
+    if account.exists():
+        lines = account.read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:"))
+    import resource  # Not on Windows.
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def children_seconds() -> float:
+    """Return the CPU seconds of all processes that this one started and that have ended."""
+    import resource  # Not on Windows.
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def machine_lines(found: dict[str, Any]) -> str:

@@ -13,8 +13,6 @@ out.  ``--seconds`` limits the search for an exploitability.  Results go to
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from scripts._pages import arguments, read_json, write_json
 from tensorcfr import CompiledGame, Solver, compile_game, solve
 from tensorcfr.games.poker.deck import CARDS, HAND_NUMBER, HANDS, hand_label, read_cards
 from tensorcfr.games.poker.ranges import range_text
@@ -698,9 +697,7 @@ Measured on: {machine}
 
 def main() -> None:
     """Run the missing measurements, store them, and write the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--libratus", type=Path)
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -708,7 +705,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page")
     options = parser.parse_args()
     FOLDER[:] = [options.libratus] if options.libratus else []
-    kept: dict[str, Any] = json.loads(FILE.read_text()) if FILE.exists() else {"rows": {}}
+    kept: dict[str, Any] = {"rows": {}} | read_json(FILE)
     if not options.page:
         if "limits" not in kept or options.again:
             progress("bandwidth and peak")
@@ -730,7 +727,7 @@ def main() -> None:
                 found["all"] = measure(row, threads, options.seconds)
             kept["rows"][name] = found | {"peers": measure_peers(row, name)}
             kept |= {"machine": machine(), "seconds": options.seconds}
-            FILE.write_text(json.dumps(kept, indent=1) + "\n")
+            write_json(FILE, kept)
     PAGE.write_text(page(kept), "utf-8")
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -16,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ._common import ROOT, duration, machine, machine_lines, progress, table
+from ._common import ROOT, children_seconds, duration, machine, machine_lines, progress, table
 
 IMPORT = """
 import sys
@@ -131,7 +130,7 @@ def _fresh(code: str, cache: str | None) -> dict[str, Any]:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = cache
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = children_seconds()
     started = time.perf_counter()
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
@@ -142,9 +141,7 @@ def _fresh(code: str, cache: str | None) -> dict[str, Any]:
         lines = [first, *process.stdout]
     if process.returncode:
         raise RuntimeError(f"a fresh process failed:\n{code}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-    return {"wall": wall, "cpu": cpu, "lines": lines}
+    return {"wall": wall, "cpu": children_seconds() - before, "lines": lines}
 
 
 def markdown(found: dict[str, Any]) -> str:

@@ -11,8 +11,6 @@ ratios by a fifth; measure the baseline there before a change, and compare after
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import sys
 import time
@@ -22,8 +20,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from scripts._pages import arguments, origin, read_json, write_json
 from tensorcfr import SampledSolver, Solver, compile_game
-from tensorcfr._util.hardware import machine, versions
 
 from ._common import RESULTS
 
@@ -81,16 +79,15 @@ def measure() -> dict[str, float]:
 
 def main() -> int:
     """Run the command line; the exit status is 1 if an iteration has become too slow."""
-    parser = argparse.ArgumentParser(description="Iterations, compared with a baseline.")
+    parser = arguments(__doc__)
     parser.add_argument("--write", action="store_true", help="measure the baseline anew")
     options = parser.parse_args()
     found = measure()
     if options.write:
-        text = json.dumps({"machine": machine(), "versions": versions(), "ratios": found}, indent=2)
-        BASELINE.write_text(text + "\n")
+        write_json(BASELINE, origin() | {"ratios": found})
         print(f"wrote {BASELINE.name}")
         return 0
-    baseline = json.loads(BASELINE.read_text())["ratios"]
+    baseline = read_json(BASELINE)["ratios"]
     slow = 0
     for name, ratio in found.items():
         times = ratio / baseline[name]

@@ -12,19 +12,16 @@ write`` makes the table of ``docs/results/spots.md``.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import subprocess
 import time
-from datetime import date
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from scripts._pages import arguments, origin, read_json, write_json
 from tensorcfr import Solver, compile_game, solve
-from tensorcfr._util.hardware import machine, versions
 from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers.solver import bytes_needed
 
@@ -141,7 +138,7 @@ def compare(
 
 def main() -> None:
     """Measure, print and store the results."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = arguments(__doc__)
     parser.add_argument("--anchor", default=os.environ.get("POSTFLOP_SOLVER"))
     parser.add_argument("--spots", nargs="+", choices=SPOTS, default=list(SPOTS))
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
@@ -152,7 +149,7 @@ def main() -> None:
         program = build_anchor(Path(options.anchor))
     else:
         print("no checkout of postflop-solver is given (--anchor): only this library is timed")
-    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"spots": {}}
+    stored = {"spots": {}} | read_json(RESULTS)
     print(f"{'spot':14}{'solver':18}" + "".join(f"{name:>12}" for name in COLUMNS))
     for name in options.spots:
         for threads in options.threads:
@@ -161,9 +158,7 @@ def main() -> None:
                 line = "".join(f"{figure:12.4g}" for figure in figures.values())
                 print(f"{name:14}{solver:18}" + line, flush=True)
             stored["spots"].setdefault(name, {})[str(threads)] = found
-            about = {"rounds": options.rounds, "machine": machine(), "versions": versions()}
-            stored |= about | {"date": str(date.today())}
-            RESULTS.write_text(json.dumps(stored, indent=1) + "\n")
+            write_json(RESULTS, stored | {"rounds": options.rounds} | origin())
 
 
 if __name__ == "__main__":

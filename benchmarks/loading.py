@@ -11,21 +11,20 @@ read, and how fast their checks are: games, solutions, and checkpoints of games 
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from scripts._pages import arguments, origin, write_json
 from tensorcfr import Solution, compile_game, load_game, save_game, solve
-from tensorcfr._util.hardware import machine, versions
 from tensorcfr.compilers.invariants import check
 
+from ._common import process_bytes
 from .bandwidth import triad_bandwidth
 
 ROUNDS = 3
@@ -78,20 +77,19 @@ def _warm_up() -> None:
 
 def _peak_of_loading(path: Path) -> int:
     """Return the peak of bytes that loading takes, beyond those of the program before."""
-    code = (
-        "import sys; from benchmarks import loading; loading._warm_up()\n"
-        "before = loading.peak(); loading.load_game(sys.argv[1]); print(loading.peak() - before)"
-    )
+    code = "import sys; from benchmarks import loading; loading.print_growth(sys.argv[1])"
     done = subprocess.run(
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
     )
     return int(done.stdout)
 
 
-def peak() -> int:
-    """Return the largest number of bytes that this process had in memory (Linux)."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
+def print_growth(path: str) -> None:
+    """Print by how much loading a game raises the peak of bytes of this process."""
+    _warm_up()
+    before = process_bytes("VmHWM")
+    load_game(path)
+    print(process_bytes("VmHWM") - before)
 
 
 FILES: tuple[tuple[str, str, bool, dict[str, Any]], ...] = (
@@ -140,7 +138,7 @@ def measure_file(kind: str, name: str, cut: bool, options: dict[str, Any]) -> di
 
 def main() -> None:
     """Measure games by name, or the files that there are."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = arguments(__doc__)
     parser.add_argument("games", nargs="*")
     parser.add_argument("--json", type=Path, help="measure files, and write the figures here")
     asked = parser.parse_args()
@@ -151,8 +149,7 @@ def main() -> None:
         for one in FILES:
             found.append(measure_file(*one))
             print(json.dumps(found[-1]), flush=True)
-        of = {"machine": machine(), "versions": versions(), "date": f"{datetime.now(UTC).date()}"}
-        asked.json.write_text(json.dumps({**of, "files": found}, indent=1) + "\n")
+        write_json(asked.json, {**origin(), "files": found})
 
 
 if __name__ == "__main__":

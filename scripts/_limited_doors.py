@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks._common import process_bytes
 from tensorcfr import (
     Policy,
     Solution,
@@ -146,9 +147,8 @@ def laying_out(spot: dict[str, Any], folder: Path) -> Work:
 
 
 def _where_little_is_free(work: Callable[[], Any], limit: int) -> Any:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    size = next(int(line.split()[1]) for line in lines if line.startswith("VmSize:")) * 1024
-    resource.setrlimit(resource.RLIMIT_AS, (size + round(limit / SHARE),) * 2)
+    allowed = process_bytes("VmSize") + round(limit / SHARE)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed,) * 2)
     return work()
 
 

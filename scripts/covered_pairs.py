@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks._common import table
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -21,10 +23,8 @@ def lines() -> Iterator[str]:
     from support import ways
 
     looks, cells, reasons = ways.table()
-    yield f"| {len(ways.GAMES)} games | {' | '.join(looks)} |"
-    yield "| --- |" + " --- |" * len(looks)
-    for way in ways.SOLVE:
-        yield f"| {way} | " + " | ".join(cells[way, look] for look in looks) + " |"
+    rows = [(way, *(cells[way, look] for look in looks)) for way in ways.SOLVE]
+    yield table((f"{len(ways.GAMES)} games", *looks), rows, left=range(len(looks) + 1))
     yield ""
     for mark, reason in reasons.items():
         yield f"* ({mark}) {reason}"

@@ -1,7 +1,7 @@
 """Pictures of the documentation: comparisons of algorithms, strategies, stored measurements.
 
     python -m scripts.figures                 all of them, at full scale, into docs/figures
-    python -m scripts.figures --quick         at a scale of seconds, into build/figures
+    python -m scripts.figures --quick         at a scale of seconds, into build/quick
     python -m scripts.figures kuhn_nodes ...  only these
     python -m scripts.figures --again         measures all with an axis of seconds again: half an
                                               hour of a machine on which nothing else runs
@@ -39,7 +39,7 @@ from tensorcfr.plots.style import save_picture
 from tensorcfr.sweep import SweepRow, curves, sweep
 
 from . import large_games, variants
-from ._pages import DOCS, FIGURES, RESULTS, ROOT, arguments, read_records
+from ._pages import DOCS, FIGURES, RESULTS, folder_of, read_records, scaled_arguments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -266,10 +266,8 @@ def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> 
 def main() -> None:
     """Run a sweep and draw it."""
     known = [*COMPARISONS, *CHARTS, *TREES, *OTHERS]
-    parser = arguments(__doc__)
+    parser = scaled_arguments(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(known)}")
-    parser.add_argument("--quick", action="store_true", help="at a scale of seconds")
-    parser.add_argument("--out", type=Path, help="folder; by default docs/figures")
     parser.add_argument(
         "--processes", type=int, default=1, help="solves at a time; more than 1 disturbs seconds"
     )
@@ -282,8 +280,7 @@ def main() -> None:
     for name in options.names:
         if name not in known:
             parser.error(f"there is no figure {name!r}; there are: {', '.join(known)}")
-    folder = options.out or ROOT / ("build/figures" if options.quick else "docs/figures")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = folder_of(options)
     besides = {one.beside for one in COMPARISONS.values()}
     for name in options.names or [name for name in known if name not in besides]:
         if options.again:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import compileall
 import os
-import resource
 import shlex
 import subprocess
 import sys
@@ -20,11 +19,15 @@ import time
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from benchmarks._common import children_seconds, table
+
 from ._pages import DOCS, ROOT, arguments, origin, origin_of, write_parts
 
 PAGE = DOCS / "server.md"
 SPOT = "--pot 10 --stacks 45 --bets 66% --raises a --target 1% --rows 1"
 RANGES = "--oop AA-TT,AKs,AQs,KQs --ip QQ-88,AJs,KJs,QJs"
+HEADER = ("feature", "wall, empty cache", "CPU", "wall, later", "CPU", "first message")
+HEADER += ("last message",)
 MESSAGE_WIDTH = 34
 """Characters of a message in the table."""
 COMMANDS = {
@@ -63,7 +66,7 @@ def use(command: str, cache: str) -> Use:
     Raises:
         RuntimeError: The command failed; has its messages.
     """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = children_seconds()
     environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": str(ROOT)}
     started, first, said = time.perf_counter(), None, b""
     with (
@@ -83,20 +86,19 @@ def use(command: str, cache: str) -> Use:
             said += text
     if process.returncode:
         raise RuntimeError(f"{command}: {said.decode()}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     lines = said.decode().strip().splitlines()
-    return Use(time.perf_counter() - started, cpu, first, lines[-1] if lines else "")
+    used = children_seconds() - before
+    return Use(time.perf_counter() - started, used, first, lines[-1] if lines else "")
 
 
-def row_of(name: str, command: str) -> str:
+def row_of(name: str, command: str) -> list[str]:
     """Measure a command, and return its row of the table."""
     with TemporaryDirectory() as cache:
         cold, warm = (use(command, cache) for _ in range(2))
     first = "" if cold.first is None else f"{cold.first:.1f}"
     kernels = cold.message.removeprefix("tensorcfr: ")[:MESSAGE_WIDTH].rpartition(",")[0]
-    cells = f"{cold.wall:.1f}", f"{cold.cpu:.1f}", f"{warm.wall:.1f}", f"{warm.cpu:.1f}", first
-    return " | ".join([f"| {name}", *cells, kernels]) + " |"
+    seconds = [f"{second:.1f}" for second in (cold.wall, cold.cpu, warm.wall, warm.cpu)]
+    return [name, *seconds, first, kernels]
 
 
 def main() -> None:
@@ -105,17 +107,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="commands that contain this text; print them")
     asked = parser.parse_args()
     compileall.compile_dir(ROOT / "tensorcfr", quiet=1)
-    rows = [
-        "| feature | wall, empty cache | CPU | wall, later | CPU | first message | last message |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
-    ]
+    rows = []
     for name, command in COMMANDS.items():
         if asked.only in command:
             rows.append(row_of(name, command))
-            print(rows[-1], flush=True)
+            print(*rows[-1], sep=" | ", flush=True)
     if not asked.only:
-        note = f"Seconds, one run each. {origin_of(origin())}."
-        write_parts(PAGE, "first_use", {"first_use": "\n".join([*rows, "", note])})
+        text = f"{table(HEADER, rows, (0, 6))}\n\nSeconds, one run each. {origin_of(origin())}."
+        write_parts(PAGE, "first_use", {"first_use": text})
 
 
 if __name__ == "__main__":

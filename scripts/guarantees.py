@@ -82,8 +82,8 @@ def promises() -> str:
     for name, record in ALGORITHMS.items():
         if name in PUBLISHED:
             alike.setdefault(record.guarantee(zero_sum=True), []).append(f"`{name}`")
-    rows = [f"| {', '.join(names)} | {text} |" for text, names in alike.items()]
-    return "\n".join(["| algorithm | two players, constant sum |", "| --- | --- |", *rows])
+    rows = [(", ".join(names), text) for text, names in alike.items()]
+    return table(["algorithm", "two players, constant sum"], rows, left=(0, 1))
 
 
 # ------------------------------------------------------------------------------------- observed

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks._common import table
+from benchmarks._common import process_bytes, table
 from tensorcfr import compile_game
 from tensorcfr.compilers import game_size
 from tensorcfr.plots.style import (
@@ -49,7 +49,6 @@ from ._pages import (
     arguments,
     origin,
     origin_of,
-    peak_gib,
     read_rows,
     write_parts,
     write_rows,
@@ -170,7 +169,7 @@ def main() -> None:
             "exploitability": repr(found.exploitability),
             "value": repr(found.values[0]),
             "compile_seconds": f"{compiling:.1f}",
-            "peak_gib": f"{peak_gib():.2f}",
+            "peak_gib": f"{process_bytes('VmHWM') / GIB:.2f}",
             "told_gib": f"{told_bytes / GIB:.2f}",
             "told_seconds": f"{told_seconds[0]:.3g} to {told_seconds[1]:.3g}",
         }

@@ -31,6 +31,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from benchmarks._common import process_bytes
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr._util.memory_budget import taken
 from tensorcfr.algorithms import Algorithm, Sampling
@@ -112,12 +113,12 @@ class Peak:
         ctypes.CDLL(None).malloc_trim(0)
         before = taken()
         Path("/proc/self/clear_refs").write_text("5")
-        self._before = before + _status("VmRSS") - taken()
+        self._before = before + process_bytes("VmRSS") - taken()
 
     @property
     def grown(self) -> int:
         """Bytes so far."""
-        return _status("VmHWM") - self._before
+        return process_bytes("VmHWM") - self._before
 
 
 def measure(spec: str, algorithm: str, precision: str) -> dict[str, Any]:
@@ -202,11 +203,6 @@ def write(path: Path | None, part: str, key: str, found: dict[str, Any]) -> None
     write_json(path, said | {part: {**origin(), "cases": [*cases, found]}})
 
 
-def _status(key: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(key + ":"))
-
-
 IN_FILES = (
     ("bluff(dice=(2,2))", "cfr+", "float64"),
     ("bluff(dice=(2,2))", "pcfr+", "float64"),
@@ -222,7 +218,7 @@ class Watched:
     """The most private bytes and bytes of mapped files that are resident, while it is entered."""
 
     def __enter__(self) -> Watched:
-        self._before = _status("RssAnon"), _status("RssFile")
+        self._before = process_bytes("RssAnon"), process_bytes("RssFile")
         self._most, self._is_over = [0, 0], Event()
         self._thread = Thread(target=self._watch)
         self._thread.start()
@@ -230,7 +226,7 @@ class Watched:
 
     def _watch(self) -> None:
         while not self._is_over.wait(0.002):
-            now = _status("RssAnon"), _status("RssFile")
+            now = process_bytes("RssAnon"), process_bytes("RssFile")
             self._most = list(map(max, self._most, now))
 
     def __exit__(self, *_: object) -> None:
@@ -255,7 +251,7 @@ def measure_in_files(spec: str, algorithm: str, precision: str, folder: Path) ->
     allowed = told + ROOM
     assert state > 1.5 * allowed
     gc.collect()
-    resource.setrlimit(resource.RLIMIT_DATA, (_status("VmData") + allowed,) * 2)
+    resource.setrlimit(resource.RLIMIT_DATA, (process_bytes("VmData") + allowed,) * 2)
     at, options = folder / "at.npz", {"iters": 2, "state_dir": folder / "state"}
     with Watched() as watched:
         if at.exists():

@@ -20,12 +20,12 @@ from it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks._common import table
 from tensorcfr import Policy, Solution, compile_game, solve
 from tensorcfr.analysis import aivat, incentive_prices, robust_responses, simulate
 from tensorcfr.analysis.bounds import Interval
@@ -255,17 +255,12 @@ def _ends(interval: Interval) -> list[float]:
     return [interval.mean, interval.low, interval.high]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    rule = ["---" if k == 0 else "---:" for k in range(len(head))]
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in (head, rule, *rows))
-
-
 def page() -> None:
     """Write the page from the stored numbers."""
     stored = read_json(FILE)
     read, artificial = stored["public"], stored["planted"]
-    reasons = _table(("reason", "hands"), list(read["reasons"].items()))
-    frequencies = _table(
+    reasons = table(("reason", "hands"), list(read["reasons"].items()))
+    frequencies = table(
         ("decision", "counted", "action", "frequency", "95 % interval"),
         [
             (
@@ -278,14 +273,14 @@ def page() -> None:
             for row in read["frequencies"]
         ],
     )
-    leaks = _table(
+    leaks = table(
         ("situation", "action", "costly", "big blinds", "95 % interval"),
         [
             (where, action, f"{costly} of {count}", f"{mean:.1f}", f"{low:.1f} to {high:.1f}")
             for where, action, costly, count, mean, low, high in read["leaks"]
         ],
     )
-    unpriced = _table(("without a price", "number"), list(read["unpriced"].items()))
+    unpriced = table(("without a price", "number"), list(read["unpriced"].items()))
     public_text = (
         f"{read['hands']:,} hands of {read['files']:,} files are read in {read['seconds']:.0f} s "
         f"of processor time; not read:\n\n{reasons}\n\n"
@@ -306,7 +301,7 @@ def page() -> None:
     planted_text = (
         f"The three leaks are the first three of the report, in the right order, in {ordered} of "
         f"{len(artificial['found'])} samples; {inside} of {len(rows)} prices lie within their "
-        f"interval (in big blinds, for {PLAYED:,} hands).\n\n{_table(head, rows)}"
+        f"interval (in big blinds, for {PLAYED:,} hands).\n\n{table(head, rows)}"
     )
     rows, inside = [], 0
     for weight, promise, mean, low, high, exact in artificial["responses"]:
@@ -316,7 +311,7 @@ def page() -> None:
     head = ("trust", "promised", "by AIVAT", "95 % interval", "exactly")
     response_text = (
         f"{inside} of {len(rows)} promises lie within the interval (in chips per hand; the pot is "
-        f"{SPOT['pot']}).\n\n{_table(head, rows)}\n\n{origin_of(artificial)}"
+        f"{SPOT['pot']}).\n\n{table(head, rows)}\n\n{origin_of(artificial)}"
     )
     parts = {"public": public_text, "planted": planted_text, "responses": response_text}
     if "curve" in stored:
@@ -325,9 +320,9 @@ def page() -> None:
         found = stored["habits"]
         rows = [(text, f"{cost:.2f}", f"{best:.2f}") for text, cost, best in found["costs"]]
         rows[-1] = "all", *rows[-1][1:]
-        table = _table(("habit", "against the solution", "against a best response"), rows)
+        prices = table(("habit", "against the solution", "against a best response"), rows)
         parts["habits"] = (
-            f"The prices take {found['seconds']:.0f} s of processor time.\n\n{table}\n\n"
+            f"The prices take {found['seconds']:.0f} s of processor time.\n\n{prices}\n\n"
             f"{origin_of(found)}"
         )
     write_parts(PAGE, "played_hands", parts)
@@ -351,7 +346,7 @@ def _curve_text(found: dict[str, Any]) -> str:
         f"player {against_solution:.2f} chips against the solution and {against_best:.2f} against "
         f"a best response; expected payments grow from {before:.2f} to {paid:.2f}. The curve takes "
         f"{' and '.join(times)}, on two threads together (without compiling kernels).\n\n"
-        f"{_table(head, rows)}\n\n{origin_of(found)}"
+        f"{table(head, rows)}\n\n{origin_of(found)}"
     )
 
 
@@ -362,17 +357,16 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--store", type=Path, default=Path("played_hands"))
     options = parser.parse_args()
-    if options.what == "public":
-        if options.folder is None:
-            parser.error("public needs a folder of hands")
-        write_json(FILE, read_json(FILE) | {"public": public(options.folder, options.store)})
-    elif options.what == "planted":
-        write_json(FILE, read_json(FILE) | {"planted": planted()})
-    elif options.what == "curve":
-        write_json(FILE, read_json(FILE) | {"curve": curve()})
-    elif options.what == "habits":
-        write_json(FILE, read_json(FILE) | {"habits": habits()})
-    page() if {"public", "planted"} <= read_json(FILE).keys() else None
+    if options.what == "public" and options.folder is None:
+        parser.error("public needs a folder of hands")
+    measures = {
+        "public": lambda: public(options.folder, options.store),
+        **{"planted": planted, "curve": curve, "habits": habits},
+    }
+    if options.what in measures:
+        write_json(FILE, read_json(FILE) | {options.what: measures[options.what]()})
+    if {"public", "planted"} <= read_json(FILE).keys():
+        page()
 
 
 if __name__ == "__main__":

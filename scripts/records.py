@@ -10,7 +10,6 @@ the checkers take equally long for all strategies.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from benchmarks._common import children_seconds, table
 from tensorcfr import compile_game, solve
 from tensorcfr.formats import checker
 
@@ -90,19 +90,17 @@ def add(path: Path) -> None:
     shutil.copyfile(path, target)
 
 
-def table() -> str:
+def records() -> str:
     """Return the table of all records."""
-    lines = [
-        "| game | value of player 0 | exploitability | bytes | certificate | digest |",
-        "| --- | --- | --- | ---: | --- | --- |",
-    ]
+    rows = []
     for path in sorted(FOLDER.glob("*.cert")):
         game, digest, proven = read(path)
         size = path.stat().st_size
         value, bound = (shown(proven[key]) for key in ("value 0", "exploitability"))
         link = f"[{path.name}](../records/{path.name})"
-        lines.append(f"| `{game}` | {value} | {bound} | {size:,} | {link} | `{digest[:16]}` |")
-    return "\n".join(lines)
+        rows.append((f"`{game}`", value, bound, f"{size:,}", link, f"`{digest[:16]}`"))
+    head = ("game", "value of player 0", "exploitability", "bytes", "certificate", "digest")
+    return table(head, rows, left=(0, 1, 2, 4, 5))
 
 
 def shown(number: Fraction) -> str:
@@ -112,10 +110,7 @@ def shown(number: Fraction) -> str:
 
 def seconds() -> str:
     """Return the table of the CPU seconds of both checkers."""
-    lines = [
-        "| certificate | infosets | bytes | Python | Rust |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
+    rows = []
     source = DOCS.parent / "scripts" / "checker"
     build = ["cargo", "build", "--release", "--target-dir"]
     with TemporaryDirectory() as folder:
@@ -130,20 +125,18 @@ def seconds() -> str:
                 cpu_seconds([*command, str(path)])
                 for command in ([sys.executable, checker.__file__], [str(program)])
             ]
-            numbers = " | ".join(f"{second:,.1f}" for second in taken)
-            lines.append(f"| {name} | {infosets:,} | {size:,} | {numbers} |")
-            print(lines[-1], flush=True)
-    return "\n".join([*lines, "", f"{origin_of(origin())}."])
+            numbers = (f"{infosets:,}", f"{size:,}", *(f"{second:,.1f}" for second in taken))
+            rows.append((name, *numbers))
+            print(*rows[-1], sep=" | ", flush=True)
+    head = ("certificate", "infosets", "bytes", "Python", "Rust")
+    return f"{table(head, rows)}\n\n{origin_of(origin())}."
 
 
 def cpu_seconds(command: list[str]) -> float:
     """Run a program and return its CPU time, which other programs do not lengthen."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise OSError(f"{command[0]} refuses the certificate")
-    return usage.ru_utime + usage.ru_stime
+    before = children_seconds()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return children_seconds() - before
 
 
 def main() -> None:
@@ -159,7 +152,7 @@ def main() -> None:
             if asked.file is None:
                 parser.error("add takes a file")
             add(asked.file)
-        write_parts(PAGE, "records", {"records": table()})
+        write_parts(PAGE, "records", {"records": records()})
     except (checker.CertificateError, OSError) as error:
         sys.exit(f"refused: {error}")
 

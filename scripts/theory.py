@@ -1,7 +1,7 @@
 """Measure statements of the theory of CFR: pictures and tables of docs/results/tutorials.md.
 
     python -m scripts.theory            all of them, a minute
-    python -m scripts.theory --quick    the same in seconds, into build/theory
+    python -m scripts.theory --quick    the same in seconds, into build/quick
 
 The tables of the page stand between comments with their names, and are written anew; the rest of
 the page is written by hand.
@@ -9,7 +9,6 @@ the page is written by hand.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks._common import table
+from benchmarks._common import process_bytes, table
 from tensorcfr import Policy, Solver, compile_game, evaluate, solve
 from tensorcfr._util.hardware import machine, versions
 from tensorcfr.algorithms import CFR, CFR_PLUS, EXTERNAL_SAMPLING
@@ -39,11 +38,7 @@ from tensorcfr.plots.style import (
 )
 from tensorcfr.sweep import read_algorithm
 
-from ._pages import page_with
-
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "results" / "tutorials.md"
-FIGURES = ROOT / "docs" / "figures"
+from ._pages import ROOT, folder_of, publish, scaled_arguments
 
 SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
 SLOPE_ALGORITHMS = ("cfr(alternating=False)", "cfr", "cfr+", "dcfr", "pcfr+", "hedge", "egt")
@@ -285,12 +280,6 @@ def averaging(folder: Path, quick: bool) -> str:
 # ------------------------------------------------------------------------------ last iterates
 
 
-def resident() -> float:
-    """Return the memory of this process, in MB."""
-    status = Path("/proc/self/status").read_text().split()
-    return int(status[status.index("VmRSS:") + 1]) / 1e3
-
-
 def solver_memory(delay: int, marks: Sequence[int]) -> None:
     """Print the memory that a solver takes up to the first mark, in MB, and the exploitability at
     all marks: of the average, or of the last iterate where the average never begins."""
@@ -299,10 +288,10 @@ def solver_memory(delay: int, marks: Sequence[int]) -> None:
         [],
         0.0,
     )
-    before = resident()
+    before = process_bytes("VmRSS")
     for mark in marks:
         solver.iterate(mark - solver.iteration)
-        taken = taken or resident() - before
+        taken = taken or (process_bytes("VmRSS") - before) / 1e6
         judged = solver.evaluate_current() if delay else solver.evaluate()
         found.append(judged.exploitability)
     print(taken, *found)
@@ -340,24 +329,17 @@ PARTS: dict[str, Callable[[Path, bool], str | None]] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="Measure statements of the theory of CFR.")
-    parser.add_argument("--quick", action="store_true", help="in seconds, into build/theory")
+    parser = scaled_arguments(__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    options = parser.parse_args(arguments)
-    folder = ROOT / "build" / "theory" if options.quick else FIGURES
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = {}
-    for name in options.parts or PARTS:
-        if text := PARTS[name](folder, options.quick):  # Others have a picture alone.
-            texts[name] = text
-            print(f"{name}\n\n{text}\n", file=sys.stderr)
-    page = PAGE.read_text()
+    options = parser.parse_args()
+    folder = folder_of(options)
+    found = {name: PARTS[name](folder, options.quick) for name in options.parts or PARTS}
+    texts = {name: text for name, text in found.items() if text}  # Others have a picture alone.
     if not options.parts:
         texts["theory_said"] = f"{machine()}; {versions()}."
-    page = page_with(page, "theory", texts)
-    (folder / PAGE.name if options.quick else PAGE).write_text(page)
+    publish("theory", texts, folder)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A tutorial's claims on Kuhn poker with three cards, on loops and on Bluff, measured.
 
     python -m scripts.tutorial_curves            measure (minutes), draw, write results/tutorials.md
-    python -m scripts.tutorial_curves --quick    the same in seconds, into build/tutorial
+    python -m scripts.tutorial_curves --quick    the same in seconds, into build/quick
     python -m scripts.tutorial_curves figures    the table of the runs of scripts/figures.py
 
 The tables of the page stand between comments with their names, and are written anew; the rest of
@@ -10,9 +10,7 @@ the page is written by hand.  Kuhn poker with 100 cards: ``scripts/tutorial_hund
 
 from __future__ import annotations
 
-import argparse
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,16 +34,9 @@ from tensorcfr.plots.style import save_picture
 from tensorcfr.plots.titles import game_title
 from tensorcfr.sweep import SweepRow, curves, read_sweep, sweep
 
-from ._pages import page_with
+from ._pages import FIGURES, folder_of, publish, scaled_arguments
 from .figures import COMPARISONS
-
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "results" / "tutorials.md"
-FIGURES = ROOT / "docs" / "figures"
-PRINTED = -0.05666979368427769
-"""Values that programs of J.  Sermeno print after 10,000 iterations: the mean of the values of the
-strategies played."""
-
+from .tutorial_hundred import add_regrets, at_nodes, average, passing, the_game
 
 NOT_MEASURED = "\N{EN DASH}"
 
@@ -86,15 +77,12 @@ QUICK = Scale(
 
 # --------------------------------------------------------------- the value that a training prints
 
-PASS, BET = 0, 1
 DEALS = ((0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1))
 """Cards of the players, jack to king."""
-HISTORIES = ("", "p", "b", "pb")
-"""Betting at the four infosets of a card."""
 
 
 @numba.njit  # type: ignore[untyped-decorator]
-def train(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def train(dealt: np.ndarray, marks: np.ndarray, mixed: bool) -> tuple[np.ndarray, np.ndarray]:
     """Run the training loop of T. Neller and M. Lanctot, 'An introduction to counterfactual
     regret minimization' (2013), for Kuhn poker.  Each iteration deals once, and both players learn
     from the deal.
@@ -102,110 +90,29 @@ def train(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     Args:
         dealt: int64 (iterations,): which of :data:`DEALS` each iteration draws.
         marks: int64 (marks,): iterations after which to look, ascending.
+        mixed: Whether to run a notebook's CFR-AVG: every strategy is mixed with one vector, which
+            all infosets share and change.
 
     Returns:
         float64 (marks,): the average utility so far, which the program prints at the end; float64
-        (marks,): the average over the iterations of the value of their strategies over all deals;
-        float64 (marks, 12, 2): the strategy sums, by card and betting, then action.
+        (marks, 4, 3, 2): the strategy sums.
     """
-    regret, sums = np.zeros((12, 2)), np.zeros((12, 2))
-    sigma = np.empty((12, 2))
-    printed, expected = np.empty(len(marks)), np.empty(len(marks))
-    kept = np.empty((len(marks), 12, 2))
-    total, whole = 0.0, 0.0
-    mark = 0
-    for t in range(len(dealt)):
-        for infoset in range(12):
-            good, rest = max(regret[infoset, 0], 0.0), max(regret[infoset, 1], 0.0)
-            sigma[infoset, 0] = good / (good + rest) if good + rest > 0.0 else 0.5
-            sigma[infoset, 1] = 1.0 - sigma[infoset, 0]
-        for deal in range(6):
-            first, second = DEALS[deal]
-            win = 1.0 if first > second else -1.0
-            top, answer = 4 * first, 4 * first + 3
-            passed, called = 4 * second + 1, 4 * second + 2
-            # Values to player 0, from the end.
-            v_answer = -sigma[answer, PASS] + 2 * win * sigma[answer, BET]
-            v_passed = win * sigma[passed, PASS] + v_answer * sigma[passed, BET]
-            v_called = sigma[called, PASS] + 2 * win * sigma[called, BET]
-            v = v_passed * sigma[top, PASS] + v_called * sigma[top, BET]
-            whole += v / 6
-            if deal != dealt[t]:
-                continue
-            total += v
-            x, y = sigma[top, PASS], sigma[passed, BET]
-            regret[top, PASS] += v_passed - v
-            regret[top, BET] += v_called - v
-            regret[answer, PASS] += y * (-1 - v_answer)
-            regret[answer, BET] += y * (2 * win - v_answer)
-            regret[passed, PASS] += x * (v_passed - win)
-            regret[passed, BET] += x * (v_passed - v_answer)
-            regret[called, PASS] += (1 - x) * (v_called - 1)
-            regret[called, BET] += (1 - x) * (v_called - 2 * win)
-            for a in range(2):
-                sums[top, a] += sigma[top, a]
-                sums[answer, a] += x * sigma[answer, a]
-                sums[passed, a] += sigma[passed, a]
-                sums[called, a] += sigma[called, a]
-        if t + 1 == marks[mark]:
-            printed[mark], expected[mark] = total / (t + 1), whole / (t + 1)
-            kept[mark] = sums
-            mark += 1
-    return printed, expected, kept
-
-
-def average_policy(game: CompiledGame, sums: np.ndarray) -> Policy:
-    """Return the average strategy of strategy sums of :func:`train`, float64 (12, 2)."""
-    probabilities = Policy.uniform(game).probabilities.copy()
-    for card, name in enumerate("JQK"):
-        for place, history in enumerate(HISTORIES):
-            own = sums[4 * card + place]
-            if own.sum() > 0.0:
-                at = game.sequences(game.infoset_index[name + history])
-                probabilities[at] = own / own.sum()
-    return Policy(game, probabilities)
-
-
-@numba.njit  # type: ignore[untyped-decorator]
-def train_mixed(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Run a notebook's CFR-AVG: :func:`train` history by history.  Every strategy is mixed with one
-    vector, which all infosets share and change.
-
-    Returns:
-        The first and the last item that :func:`train` returns.
-    """
-    regret, sums, sigma = np.zeros((12, 2)), np.zeros((12, 2)), np.empty((12, 2))
-    printed, kept = np.empty(len(marks)), np.empty((len(marks), 12, 2))
-    shared = np.full(2, 0.5)
+    regret, sums = np.zeros((4, 3, 2)), np.zeros((4, 3, 2))
+    printed, kept = np.empty(len(marks)), np.empty((len(marks), 4, 3, 2))
+    shared, passes = 0.5, np.empty(4)
     total, mark = 0.0, 0
     for t in range(len(dealt)):
         first, second = DEALS[dealt[t]]
-        win = 1.0 if first > second else -1.0
-        top, called, passed, answer = 4 * first, 4 * second + 2, 4 * second + 1, 4 * first + 3
         # Strategies in the order of the recursion, which bets first; no infoset is met twice.
-        for infoset in (top, called, passed, answer):
-            own = sigma[top, PASS] if infoset == answer else 1.0
-            good, rest = max(regret[infoset, 0], 0.0), max(regret[infoset, 1], 0.0)
-            p = good / (good + rest) if good + rest > 0.0 else 0.5
-            sums[infoset, PASS] += own * p
-            sums[infoset, BET] += own * (1.0 - p)
-            shared[PASS] = (shared[PASS] + p) / 2
-            shared[BET] = 1.0 - shared[PASS]
-            sigma[infoset] = shared
-        x, y = sigma[top, PASS], sigma[passed, BET]
-        v_called = sigma[called, PASS] + 2 * win * sigma[called, BET]
-        v_answer = -sigma[answer, PASS] + 2 * win * sigma[answer, BET]
-        v_passed = win * sigma[passed, PASS] + v_answer * y
-        v = v_passed * x + v_called * (1 - x)
-        regret[top, PASS] += v_passed - v
-        regret[top, BET] += v_called - v
-        regret[answer, PASS] += y * (-1 - v_answer)
-        regret[answer, BET] += y * (2 * win - v_answer)
-        regret[passed, PASS] += x * (v_passed - win)
-        regret[passed, BET] += x * (v_passed - v_answer)
-        regret[called, PASS] += (1 - x) * (v_called - 1)
-        regret[called, BET] += (1 - x) * (v_called - 2 * win)
-        total += v
+        for stage in (0, 2, 1, 3):
+            card = second if stage in (1, 2) else first
+            p = passing(regret, stage, card)
+            reach = passes[0] if stage == 3 else 1.0
+            sums[stage, card, 0] += reach * p
+            sums[stage, card, 1] += reach * (1.0 - p)
+            shared = (shared + p) / 2
+            passes[stage] = shared if mixed else p
+        total += add_regrets(regret, first, second, passes)
         if t + 1 == marks[mark]:
             printed[mark], kept[mark] = total / (t + 1), sums
             mark += 1
@@ -214,16 +121,16 @@ def train_mixed(dealt: np.ndarray, marks: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def dealt_table(scale: Scale) -> str:
     """Return the output of the notebook's two cells, and the exploitability of their strategies."""
-    game = compile_game("kuhn")
+    game = the_game(3)[0]
     marks = np.array(scale.dealt_marks)
     body = []
-    for name, loop in (("CFR", train), ("CFR-AVG", train_mixed)):
+    for name, mixed in (("CFR", False), ("CFR-AVG", True)):
         printed, gap = (np.empty((scale.dealt_seeds, len(marks))) for _ in range(2))
         for seed in range(scale.dealt_seeds):
             dealt = np.random.default_rng(seed).integers(6, size=int(marks[-1]))
-            printed[seed], *_, sums = loop(dealt, marks)
+            printed[seed], sums = train(dealt, marks, mixed)
             for k in range(len(marks)):
-                gap[seed, k] = evaluate(game, average_policy(game, sums[k])).exploitability
+                gap[seed, k] = evaluate(game, average(sums[k])).exploitability
         body += [
             [
                 name,
@@ -453,17 +360,9 @@ def figure_table(name: str) -> str:
         last = [max(seed, key=lambda row: row.nodes_touched) for seed in seeds]
         cells = []
         for nodes in NODES[name]:
-            # The stop at a number of nodes comes after the next iteration, so they agree within
-            # half a percent.
-            reached = [
-                [row for row in seed if row.nodes_touched <= 1.005 * nodes] for seed in seeds
-            ]
-            enough = all(row.nodes_touched >= 0.9 * nodes for row in last) and all(reached)
-            cells.append(
-                f"{statistics.median(seed[-1].exploitability for seed in reached):.2g}"
-                if enough
-                else NOT_MEASURED
-            )
+            reached = at_nodes(seeds, nodes)
+            enough = len(reached) == len(seeds)
+            cells.append(f"{statistics.median(reached):.2g}" if enough else NOT_MEASURED)
         end = statistics.median(row.exploitability for row in last)
         reach = statistics.median(row.nodes_touched for row in last)
         seconds = statistics.median(row.seconds for row in last)
@@ -513,25 +412,15 @@ def measure(scale: Scale, folder: Path) -> dict[str, str]:
 
 def main() -> None:
     """Measure, draw, write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = scaled_arguments(__doc__)
     parser.add_argument("mode", nargs="?", choices=["measure", "figures"], default="measure")
-    parser.add_argument("--quick", action="store_true", help="at a scale of seconds")
-    parser.add_argument("--out", type=Path, help="folder; by default docs/figures, and the page")
     options = parser.parse_args()
+    folder = folder_of(options)
     if options.mode == "figures":
         parts = {name: figure_table(name) for name in NODES}
-        PAGE.write_text(page_with(PAGE.read_text(), "tutorial_curves", parts))
-        return
-    folder = options.out or (ROOT / "build" / "tutorial" if options.quick else FIGURES)
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = measure(QUICK if options.quick else FULL, folder)
-    for name, text in parts.items():
-        print(f"{name}\n\n{text}\n")
-    if folder == FIGURES:
-        PAGE.write_text(page_with(PAGE.read_text(), "tutorial_curves", parts))
-    sys.stdout.flush()
+    else:
+        parts = measure(QUICK if options.quick else FULL, folder)
+    publish("tutorial_curves", parts, folder)
 
 
 if __name__ == "__main__":

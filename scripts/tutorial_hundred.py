@@ -3,7 +3,7 @@
     python -m scripts.tutorial_hundred            missing rows of docs/figures/tutorial_hundred.csv,
                                               the picture, and the tables of results/tutorials.md
     python -m scripts.tutorial_hundred --far      the engine's sampling, too, to the tutorial's end
-    python -m scripts.tutorial_hundred --quick    the same in seconds, into build/tutorial
+    python -m scripts.tutorial_hundred --quick    the same in seconds, into build/quick
 
 That takes ten minutes of one core, and ten more with ``--far``; each run is kept as it ends.  A
 node is a decision, and a traversal from which both players learn counts once, as the tutorial
@@ -12,15 +12,12 @@ counts.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -40,11 +37,8 @@ from tensorcfr.plots.style import (
     save_picture,
 )
 
-from ._pages import page_with
+from ._pages import folder_of, publish, read_records, scaled_arguments, write_rows
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "results" / "tutorials.md"
-FIGURES = ROOT / "docs" / "figures"
 CARDS = 100
 STAGES = {"": 0, "p": 1, "b": 2, "pb": 3}
 """Betting at the four infosets of a card, by place in the arrays of the loops."""
@@ -60,6 +54,36 @@ def passing(regret: np.ndarray, stage: int, card: int) -> float:
 
 
 @numba.njit  # type: ignore[untyped-decorator]
+def add_regrets(regret: np.ndarray, first: int, second: int, passes: np.ndarray) -> float:
+    """Add the regrets of one deal, from which both players learn.
+
+    Args:
+        regret: float64 (4, cards, 2): regret sums of pass and bet, by stage; changed.
+        first: Card of player 0.
+        second: Card of player 1.
+        passes: float64 (4,): probabilities of a pass, by stage.
+
+    Returns:
+        The utility of player 0.
+    """
+    win = 1.0 if first > second else -1.0
+    x, y, z, w = passes[0], passes[1], passes[3], passes[2]
+    answered = -z + (1 - z) * 2 * win
+    regret[3, first, 0] += (1 - y) * (-1.0 - answered)
+    regret[3, first, 1] += (1 - y) * (2 * win - answered)
+    passed = y * -win + (1 - y) * -answered  # To player 1.
+    regret[1, second, 0] += x * (-win - passed)
+    regret[1, second, 1] += x * (-answered - passed)
+    called = -w + (1 - w) * -2 * win  # To player 1.
+    regret[2, second, 0] += (1 - x) * (-1.0 - called)
+    regret[2, second, 1] += (1 - x) * (-2 * win - called)
+    value = x * -passed + (1 - x) * -called
+    regret[0, first, 0] += -passed - value
+    regret[0, first, 1] += -called - value
+    return value
+
+
+@numba.njit  # type: ignore[untyped-decorator]
 def learn(
     regret: np.ndarray,
     used: np.ndarray,
@@ -68,51 +92,33 @@ def learn(
     second: int,
     floored: bool,
 ) -> float:
-    """Play one deal, from which both players learn, in the order of the recursion.
+    """Play one deal; see :func:`add_regrets`.
 
     Args:
-        regret: float64 (4, cards, 2): regret sums of pass and bet, by stage; changed.
+        regret: As there.
         used: The regrets that strategies are made of: ``regret`` itself where each history's
             regrets are used at once, a copy from the beginning of the iteration otherwise.
         sums: float64 (4, cards, 2): strategy sums; changed.
-        first: Card of player 0.
-        second: Card of player 1.
+        first: As there.
+        second: As there.
         floored: Whether regrets of the deal are put to 0 at once where they are negative.
 
     Returns:
         The utility of player 0.
     """
-    win = 1.0 if first > second else -1.0
-    x = passing(used, 0, first)
-    sums[0, first, 0] += x
-    sums[0, first, 1] += 1 - x
-    y = passing(used, 1, second)  # After a pass.
-    sums[1, second, 0] += y
-    sums[1, second, 1] += 1 - y
-    z = passing(used, 3, first)  # After a pass and a bet.
-    sums[3, first, 0] += x * z
-    sums[3, first, 1] += x * (1 - z)
-    answered = -z + (1 - z) * 2 * win
-    regret[3, first, 0] += (1 - y) * (-1.0 - answered)
-    regret[3, first, 1] += (1 - y) * (2 * win - answered)
-    passed = y * -win + (1 - y) * -answered  # To player 1.
-    regret[1, second, 0] += x * (-win - passed)
-    regret[1, second, 1] += x * (-answered - passed)
-    y = passing(used, 2, second)  # After a bet.
-    sums[2, second, 0] += y
-    sums[2, second, 1] += 1 - y
-    called = -y + (1 - y) * -2 * win  # To player 1.
-    regret[2, second, 0] += (1 - x) * (-1.0 - called)
-    regret[2, second, 1] += (1 - x) * (-2 * win - called)
-    value = x * -passed + (1 - x) * -called
-    regret[0, first, 0] += -passed - value
-    regret[0, first, 1] += -called - value
+    passes = np.empty(4)
+    for stage in range(4):
+        card = second if stage in (1, 2) else first
+        p = passes[stage] = passing(used, stage, card)
+        reach = passes[0] if stage == 3 else 1.0
+        sums[stage, card, 0] += reach * p
+        sums[stage, card, 1] += reach * (1 - p)
+    value = add_regrets(regret, first, second, passes)
     if floored:
-        for a in range(2):
-            regret[0, first, a] = max(regret[0, first, a], 0.0)
-            regret[1, second, a] = max(regret[1, second, a], 0.0)
-            regret[2, second, a] = max(regret[2, second, a], 0.0)
-            regret[3, first, a] = max(regret[3, first, a], 0.0)
+        for stage in range(4):
+            card = second if stage in (1, 2) else first
+            for a in range(2):
+                regret[stage, card, a] = max(regret[stage, card, a], 0.0)
     return value
 
 
@@ -261,7 +267,7 @@ class Mark(NamedTuple):
     algorithm: str
     seed: int
     iteration: int
-    nodes: int
+    nodes_touched: int
     exploitability: float
     value: float
     """Value of the average strategy to player 0."""
@@ -357,7 +363,7 @@ def run(path: Path, cards: int, most: float, seeds: int, far: Sequence[str]) -> 
     """Run missing rows of the table.  Of sampled algorithms, run the first seed of those in ``far``
     to
     the end, and the others to a tenth of it."""
-    found = read(path) if path.exists() else []
+    found = read_records(path, Mark)
     plan = [(way, name, 0, most) for name in ITERATIONS for way in WAYS]
     for seed in range(seeds):
         for way in WAYS:
@@ -365,25 +371,14 @@ def run(path: Path, cards: int, most: float, seeds: int, far: Sequence[str]) -> 
             plan += [(way, name, seed, end) for name in SAMPLED]
     for way, name, seed, end in plan:
         own = [mark for mark in found if (mark.way, mark.algorithm, mark.seed) == (way, name, seed)]
-        if own and own[-1].nodes >= 0.9 * end:
+        if own and own[-1].nodes_touched >= 0.9 * end:
             continue
         progress(f"{way}: {name}, seed {seed}")
         last = ITERATIONS.get(name, SAMPLED_ITERATIONS)
         found = [mark for mark in found if mark not in own]
         found += WAYS[way](name, cards, seed, end, last)
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(Mark._fields)
-            writer.writerows(found)
+        write_rows(path, [mark._asdict() for mark in found])
     return found
-
-
-def read(path: Path) -> list[Mark]:
-    """Return the table of the runs."""
-    kinds = (str, str, int, int, int, float, float, float)
-    with path.open(newline="") as file:
-        rows = list(csv.reader(file))[1:]
-    return [Mark(*(kind(cell) for kind, cell in zip(kinds, row, strict=True))) for row in rows]
 
 
 # ------------------------------------------------------------------------- the tables, the picture
@@ -395,13 +390,13 @@ def runs_of(found: Sequence[Mark], way: str, algorithm: str) -> list[list[Mark]]
     return [[m for m in own if m.seed == seed] for seed in sorted({m.seed for m in own})]
 
 
-def at(runs: Sequence[Sequence[Mark]], nodes: float) -> list[float]:
+def at_nodes(runs: Sequence[Sequence[Any]], nodes: float) -> list[float]:
     """Return exploitabilities of the runs that are long enough, at the last stop up to a number of
-    nodes."""
+    nodes.  The stop comes after the next iteration, so they agree within half a percent."""
     return [
-        [m.exploitability for m in run if m.nodes <= 1.005 * nodes][-1]
+        [mark.exploitability for mark in run if mark.nodes_touched <= 1.005 * nodes][-1]
         for run in runs
-        if run[0].nodes <= 1.005 * nodes and run[-1].nodes >= 0.9 * nodes
+        if run[0].nodes_touched <= 1.005 * nodes and run[-1].nodes_touched >= 0.9 * nodes
     ]
 
 
@@ -413,7 +408,7 @@ def order_table(found: Sequence[Mark], powers: Sequence[float]) -> str:
             own = runs_of(found, way, name)
             cells = []
             for nodes in powers:
-                values = sorted(at(own, nodes))
+                values = sorted(at_nodes(own, nodes))
                 cell = f"{statistics.median(values):.2g}" if values else ""
                 if len(values) > 1:
                     cell += f" ({values[0]:.2g}\N{EN DASH}{values[-1]:.2g})"
@@ -504,13 +499,15 @@ def draw(found: Sequence[Mark], path: Path) -> None:
         ends[panel] = []
         for name in ALGORITHMS:
             own = runs_of(found, way, name)
-            first = [mark for mark in own[0] if mark.nodes <= 1.01 * NODES]
-            band = [sorted(at(own, mark.nodes) or [mark.exploitability]) for mark in first]
+            first = [mark for mark in own[0] if mark.nodes_touched <= 1.01 * NODES]
+            band = [
+                sorted(at_nodes(own, mark.nodes_touched) or [mark.exploitability]) for mark in first
+            ]
             ends[panel].append(
                 draw_line(
                     panel,
                     name.replace("_", "\n"),
-                    [mark.nodes for mark in first],
+                    [mark.nodes_touched for mark in first],
                     [mark.exploitability for mark in first],
                     styles[name],
                     band=([b[0] for b in band], [b[-1] for b in band]) if len(own) > 1 else None,
@@ -530,15 +527,10 @@ def draw(found: Sequence[Mark], path: Path) -> None:
 
 def main() -> None:
     """Run, draw, write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="at a scale of seconds")
+    parser = scaled_arguments(__doc__)
     parser.add_argument("--far", action="store_true", help="the engine's sampling to the end")
-    parser.add_argument("--out", type=Path, help="folder; by default docs/figures, and the page")
     options = parser.parse_args()
-    folder = options.out or (ROOT / "build" / "tutorial" if options.quick else FIGURES)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = folder_of(options)
     path = folder / "tutorial_hundred.csv"
     cards, most, seeds = (10, 1e5, 2) if options.quick else (CARDS, NODES, 3)
     far = list(WAYS) if options.far else ["loops"]
@@ -552,11 +544,7 @@ def main() -> None:
         "departures": departures_table(cards, (1, 10) if options.quick else (100, 1_000, 10_000)),
         "buckets": buckets_table(cards, (3, 5) if options.quick else (3, 10, 25), 1_000),
     }
-    for name, text in parts.items():
-        print(f"{name}\n\n{text}\n")
-    if folder == FIGURES:
-        PAGE.write_text(page_with(PAGE.read_text(), "tutorial_hundred", parts))
-    sys.stdout.flush()
+    publish("tutorial_hundred", parts, folder)
 
 
 if __name__ == "__main__":

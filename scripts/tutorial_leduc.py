@@ -1,7 +1,7 @@
 """Why a tutorial's program prints +1.58 for the value of no-limit Leduc, which is -0.069.
 
 python -m scripts.tutorial_leduc            some minutes; writes the table of results/tutorials.md
-python -m scripts.tutorial_leduc --quick    the same with few iterations, into build/
+python -m scripts.tutorial_leduc --quick    the same with few iterations, into build/quick
 
 The program is that of the chapter "CFR" of M. Chiswick's AI Poker Tutorial (https://aipokertutorial.com),
 external sampling of no-limit Leduc with 3 ranks and 20 chips.  It is written here anew, with its
@@ -10,12 +10,9 @@ peculiarities as switches.
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -23,10 +20,8 @@ from benchmarks._common import table
 from tensorcfr import compile_game, solve
 from tensorcfr._util.hardware import machine, versions
 
-from ._pages import page_with
+from ._pages import folder_of, publish, scaled_arguments
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "results" / "tutorials.md"
 Bets = tuple[tuple[int, ...], tuple[int, ...]]
 BEHIND = 19
 """Chips of each player after the ante."""
@@ -199,11 +194,9 @@ def ours(iterations: Sequence[int], seeds: int) -> str:
     return table(["iterations", "value of the average strategies", "exploitability"], rows)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="No-limit Leduc as a tutorial solves it.")
-    parser.add_argument("--quick", action="store_true", help="in seconds, into build/")
-    options = parser.parse_args(arguments)
+    options = scaled_arguments(__doc__).parse_args()
     if options.quick:
         parts = {"leduc": listing(20, 2), "leduc_ours": ours((100,), 2)}
     else:
@@ -212,11 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "leduc_ours": ours((1_000, 10_000, 100_000, 1_000_000), 3),
         }
     parts["leduc_said"] = f"{machine()}; {versions()}."
-    print("\n\n".join(parts.values()), file=sys.stderr)
-    page = page_with(PAGE.read_text(), "tutorial_leduc", parts)
-    target = ROOT / "build" / PAGE.name if options.quick else PAGE
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(page)
+    publish("tutorial_leduc", parts, folder_of(options))
 
 
 if __name__ == "__main__":

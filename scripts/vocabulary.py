@@ -19,6 +19,7 @@ from typing import Any
 
 from typer.main import get_command
 
+from benchmarks._common import table
 from tensorcfr import Solver, compile_game, solve
 from tensorcfr.analysis import robust_responses, solve_boards
 from tensorcfr.cli.app import app
@@ -88,9 +89,8 @@ def meaning(word: str, functions: list[str]) -> str:
 
 def tables() -> dict[str, str]:
     """Return the tables, by name."""
-    wanted = ["| I want to | command | in Python |", "| --- | --- | --- |"]
-    wanted += [f"| {what} | `{command}` | `{python}` |" for what, command, python in TASKS]
-    rows = ["| Python | command | settings | meaning |", "| --- | --- | --- | --- |"]
+    wanted = [(what, f"`{command}`", f"`{python}`") for what, command, python in TASKS]
+    rows = []
     for key, word in words().items():
         options, python = word["options"], word["python"]
         visible = [name for name, one in options.items() if not one.hidden]
@@ -98,8 +98,11 @@ def tables() -> dict[str, str]:
             continue  # Spots have a page of their own; the help of a command lists its settings.
         said = f"`--{key.replace('_', '-')}`: {', '.join(visible)}"
         meant = meaning(python, word["functions"])
-        rows.append(f"| `{python}=`: {', '.join(word['functions'])} | {said} | `{key}` | {meant} |")
-    return {"wanted": "\n".join(wanted), "words": "\n".join(rows)}
+        rows.append((f"`{python}=`: {', '.join(word['functions'])}", said, f"`{key}`", meant))
+    return {
+        "wanted": table(["I want to", "command", "in Python"], wanted, left=range(3)),
+        "words": table(["Python", "command", "settings", "meaning"], rows, left=range(4)),
+    }
 
 
 def main() -> None:

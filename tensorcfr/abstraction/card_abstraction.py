@@ -221,12 +221,7 @@ def _call_rule(
     suit_classes: HandClasses,
     live: np.ndarray,
 ) -> np.ndarray:
-    """Return the buckets that a caller's function gives on a board, int64 (hands,).
-
-    Raises:
-        ValueError: The result has another shape or dtype, or separates hands that differ only by a
-            symmetry of the suits.
-    """
+    """Return the buckets that a caller's function gives on a board, int64 (hands,)."""
     board = tuple(str(cards.rules.cards[card]) for card in dealt)
     names = cards.hands[player]
     buckets = np.asarray(rule(player, board, names))
@@ -258,9 +253,6 @@ def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
     Returns:
         For each round and player, float64 (boards, hands); NaN for hands that contain a card of the
         board.
-
-    Raises:
-        ValueError: No cards are dealt.
     """
     rules, symmetry, boards = cards.rules, cards.symmetry, cards.boards
     if len(boards) < 2:

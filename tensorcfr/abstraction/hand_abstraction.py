@@ -154,11 +154,7 @@ def _read_buckets(
     array: np.ndarray,
     boards: PublicBoards | None,
 ) -> np.ndarray:
-    """Return the names of a player's buckets, str (1 or boards, hands).
-
-    Raises:
-        ValueError: The array has the wrong shape or dtype; names the player.
-    """
+    """Return the names of a player's buckets, str (1 or boards, hands)."""
     hands = len(public.hands[player])
     shapes = [(hands,)] + ([(len(boards.names), hands)] if boards is not None else [])
     if array.shape not in shapes:

@@ -160,11 +160,7 @@ def abstract_game(
 def _buckets_of(
     game: FlatGame, infosets: Mapping[str, Hashable] | Callable[[str], Hashable]
 ) -> list[str]:
-    """Return the name of the bucket of every infoset.
-
-    Raises:
-        ValueError: The mapping lacks an infoset or has an unknown one; names it.
-    """
+    """Return the name of the bucket of every infoset."""
     if not isinstance(infosets, Mapping):
         return [bucket_of("infosets", infosets, label) for label in game.infoset_labels]
     known = {game.infoset_index.get(label, -1): bucket for label, bucket in infosets.items()}
@@ -205,11 +201,7 @@ def _name_infosets(game: FlatGame, infosets: Iterable[int]) -> str:
 
 
 def _check_buckets(game: FlatGame, buckets: Sequence[str]) -> None:
-    """Check that all infosets of a bucket have the same player and the same actions.
-
-    Raises:
-        ValueError: They differ; names the bucket and two infosets.
-    """
+    """Check that all infosets of a bucket have the same player and the same actions."""
     player, actions = game.infoset_player, game.infoset_actions
     first: dict[str, int] = {}
     for infoset, bucket in enumerate(buckets):
@@ -244,11 +236,7 @@ class _Refined(NamedTuple):
 
 
 def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
-    """Find the coarsest infosets with perfect recall that separate the buckets.
-
-    Raises:
-        ImperfectRecallError: A bucket holds an infoset and one after it.
-    """
+    """Find the coarsest infosets with perfect recall that separate the buckets."""
     form = game.form
     infosets, action_of_sequence = form.owners
     # The player's previous infoset and the action taken there; -1 and -1 at the first decision.

@@ -78,8 +78,7 @@ def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
     @cache
     def group_hands(player: int, step: int) -> _HandsBySequence:
-        """Group a player's hands by their sequence after a step, the public node that it leads
-        to."""
+        """Group a player's hands by their sequence after a step and the public node there."""
         if step == NO_STEP:
             return _group_by_sequence(np.full(tree.prior.shape[player], player))
         sequence, parent = np.full(tree.prior.shape[player], -1), int(tree.parent[step])

@@ -189,8 +189,7 @@ def _optimistic(regret, instant, value, mean, strategy, memory, parameters):  # 
 def _share(
     t: np.ndarray, alpha: float | np.ndarray, offset: float | np.ndarray = 1.0
 ) -> np.ndarray:
-    """Compute the discount ``t^alpha / (t^alpha + offset)``; 1 at ``t = 0``, when there is no
-    regret to discount."""
+    """Compute the discount ``t^alpha / (t^alpha + offset)``; 1 at ``t = 0``."""
     power = np.maximum(t, 1.0) ** alpha
     return np.where(t > 0, power / (power + offset), 1.0)
 

@@ -87,11 +87,7 @@ class Record:
         return checks_of(kind)
 
     def _check_options(self) -> None:
-        """Check every option, and store the value that its check returns.
-
-        Raises:
-            ValueError: An option is out of range or of a wrong type; names it.
-        """
+        """Check every option, and store the value that its check returns."""
         for option, (check, _) in self._checks.items():
             value = getattr(self, option)
             if not (option in self.scheduled and callable(value)):

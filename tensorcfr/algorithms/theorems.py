@@ -297,6 +297,5 @@ def _numbers(record: VariantFields) -> dict[str, float]:
 
 
 def _without_instant_updates(rule: LocalRule) -> LocalRule:
-    """Return the rule without instant updates, the key of :data:`BOUNDS` and
-    :data:`LAST_ITERATES`."""
+    """Return the rule without instant updates, the key of the tables of theorems."""
     return rule.passing_up("played")

@@ -314,11 +314,7 @@ def _rows(
 
 
 def _dealt(line: str, boards: list[Flop], deck: int) -> dict[str, int]:
-    """Return the streets whose card is ``*`` in a line, each with its number of possible cards.
-
-    Raises:
-        ValueError: Boards of the flop and of the turn are mixed.
-    """
+    """Return the streets whose card is ``*`` in a line, each with its number of possible cards."""
     streets = dict[str, int]()
     on_board = len(boards[0].board) // 2
     for step in steps_of(line):
@@ -376,14 +372,6 @@ def _read_table(path: Path, digest: str, rows_per_board: int) -> dict[str, list[
     """Return the rows of a table by board; empty if there is no file.
 
     A process that was killed may have left the last board unfinished: that board is dropped.
-
-    Args:
-        path: The table.
-        digest: The digest of the spot and the options.
-        rows_per_board: Number of rows of a board.
-
-    Raises:
-        ValueError: The file is not such a table, or belongs to another spot.
     """
     if not path.exists():
         return {}
@@ -425,14 +413,7 @@ def _read_table(path: Path, digest: str, rows_per_board: int) -> dict[str, list[
 
 
 def _parse_row(cells: dict[str, str]) -> dict[str, Any]:
-    """Parse the numbers of a row of texts.
-
-    Raises:
-        KeyError: A column is missing.
-        TypeError: There are more or fewer cells than columns.
-        ValueError: A cell does not fit its column, or the frequencies of the actions do not sum to
-            1.
-    """
+    """Parse the numbers of a row of texts."""
     actions = set(cells).difference(COLUMNS, LAST_COLUMNS)
     numbers: dict[str, Any] = {name: float(cells[name]) for name in {*NUMBERS, *actions}}
     numbers["iterations"] = int(cells["iterations"])

@@ -261,8 +261,7 @@ class _Response:
         table."""
 
     def strategy_at(self, node: Node) -> list[float]:
-        """Return the strategy at a decision: the response for the player, the policy for the
-        others."""
+        """Return the strategy at a decision: the response's, or the policy's for the others."""
         if node.actor != self.player:
             return self.sampler.strategy(node)
         sums = self.sums.get(node.row)

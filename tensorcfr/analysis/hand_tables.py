@@ -297,10 +297,6 @@ class HandTable(OneLine):
         """
         return save_rows(list(self.rows()), Path(path))
 
-    def to_csv(self, path: str | Path) -> Path:
-        """Write :meth:`rows` to a CSV file, and return its path."""
-        return save_rows(list(self.rows()), Path(path), "csv")
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Runouts(OneLine):

@@ -280,9 +280,6 @@ def _part(game: FlatGame, top: int, most: int, visited: np.ndarray | None) -> np
         top: First history.
         most: Largest number of histories.
         visited: bool (nodes,): visited histories of an algorithm that samples; None of others.
-
-    Raises:
-        ValueError: There are more; names a line that leads to few enough.
     """
     tree, first = game.tree, top
     below = descendants(tree, top)

@@ -247,8 +247,7 @@ class Luck:
 def _reaches_after(
     own_reaches: list[np.ndarray], player: int, strategy: np.ndarray
 ) -> list[list[np.ndarray]]:
-    """Return for each action of a player the own reaches of all players after it, float64
-    (hands,)."""
+    """Return the own reaches of all players, float64 (hands,), after each action of one."""
     return [
         [reach * probability if seat == player else reach for seat, reach in enumerate(own_reaches)]
         for probability in strategy.T

@@ -116,11 +116,6 @@ class IncentivePrice(NamedTuple):
 def values_of(game: CompiledGame, policy: Policy, player: int) -> tuple[float, float]:
     """Return the value of a player's strategy against the other player's, and against a best
     response of the other player.
-
-    Args:
-        game: The game, of two players.
-        policy: The strategies.
-        player: The player.
     """
     evaluation = evaluate_probabilities(game, policy.probabilities)
     value = evaluation.values[player]
@@ -215,11 +210,7 @@ def incentive_prices(
 
 
 def _compile_again(game: CompiledGame) -> Callable[..., CompiledGame]:
-    """Return a function from options to this game with these options.
-
-    Raises:
-        ValueError: The game has incentives already, or cannot be compiled again.
-    """
+    """Return a function from options to this game with these options."""
     # Games with incentives say so in their names.  Spots keep their rules.
     if game.recompile is not None and not is_built_in(game.name) and OPTION not in game.name:
         return game.with_options

@@ -123,12 +123,7 @@ def read_numbers(
 
 
 def _check_order(game: FlatGame, actions: Any) -> None:
-    """Check the order of actions that a caller gives.
-
-    Raises:
-        TypeError: The actions are not a list or tuple of texts.
-        ValueError: No infoset of the game has these actions; names the actions of the game.
-    """
+    """Check the order of actions that a caller gives."""
     if not isinstance(actions, (list, tuple)) or not all(isinstance(a, str) for a in actions):
         raise TypeError(f"actions must be a list or tuple of texts, not {brief(actions)}")
     known = list(dict.fromkeys(game.infoset_actions))

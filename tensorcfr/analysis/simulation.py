@@ -92,8 +92,7 @@ class Plays:
         return action_counts
 
     def _step(self, parent: int, node: int, hands: list[int]) -> tuple[int, str, str]:
-        """Return the player of a step, the label of their infoset (empty for chance), and the
-        step's label."""
+        """Return player, infoset label (empty for chance) and label of a step."""
         nodes = self.game.nodes
         if self.hands is None or nodes is None:
             game = require_flat(self.game, "a history")

@@ -365,13 +365,7 @@ def update_profiles(
 def _histories(
     game: FlatGame, deal: tuple[str, ...] | None, profiles: Sequence[np.ndarray]
 ) -> tuple[HistoryRow, ...]:
-    """Return the histories of a deal from the first action on; without a deal, all histories.
-
-    Args:
-        game: The game.
-        deal: Chance outcomes that happen for certain.
-        profiles: As for :func:`tensorcfr.analysis.history_values.values_of_profiles`.
-    """
+    """Return the histories of a deal from the first action on; without a deal, all histories."""
     tree = game.tree
     chance, live = fixed_chance(game, deal or ())
     values = values_of_profiles(game, profiles, chance)

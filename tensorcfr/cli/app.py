@@ -30,7 +30,7 @@ from . import (
     viewing,
 )
 from .commands import Command, Group, read_settings
-from .console import errors_in_one_line, plain_console
+from .console import errors_in_one_line
 from .guide import guide
 
 app = typer.Typer(
@@ -112,7 +112,7 @@ def walkthrough(
     arguments: Any = compile_game(game, cut=False), argument_parsers.read_algorithm(algorithm)
     options: Any = {"iters": iters, "deal": argument_parsers.read_deal(deal), "seed": seed}
     if html is None:
-        report.print_walkthrough(plain_console(), walk(*arguments, **options))
+        report.print_walkthrough(walk(*arguments, **options))
         return
     # Other commands start in less time without the viewer.
     from ..viewer import iteration_page
@@ -124,12 +124,12 @@ def walkthrough(
 
 def games() -> None:
     """List the built-in games and their parameters."""
-    report.print_games(plain_console())
+    report.print_games()
 
 
 def algorithms() -> None:
     """List the algorithms and their sources."""
-    report.print_algorithms(plain_console())
+    report.print_algorithms()
 
 
 COMMANDS = {

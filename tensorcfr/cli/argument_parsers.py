@@ -50,6 +50,16 @@ def threads(text: str | int) -> Any:
     return THREADS_OR_AUTO("--threads", int(text) if is_number else text)
 
 
+def setting(help: str, *names: str, **options: Any) -> Any:
+    """Return an option that is rarely given, which the help lists as a key of the settings."""
+    return typer.Option(*names, hidden=True, help=help, **options)
+
+
+def output_option(help: str) -> Any:
+    """Return the option ``--output``, or ``-o``."""
+    return typer.Option("--output", "-o", help=help)
+
+
 Iterations = Annotated[
     int | None,
     typer.Option(metavar="NUMBER", parser=whole, help="Stop after this many iterations, '1e6'."),
@@ -92,11 +102,7 @@ Threads = Annotated[
 ]
 MemoryLimit = Annotated[
     str | None,
-    typer.Option(
-        metavar="SIZE",
-        hidden=True,
-        help="Take at most this much memory, '2GiB'; by default the free memory.",
-    ),
+    setting("Take at most this much memory, '2GiB'; by default the free memory.", metavar="SIZE"),
 ]
 Cluster = Annotated[
     str | None,
@@ -108,11 +114,8 @@ Cluster = Annotated[
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PARAMETER=VALUE",
-        hidden=True,
-        help="Set a parameter of the game, as 'leduc(ranks=4)' does.",
+    setting(
+        "Set a parameter of the game, as 'leduc(ranks=4)' does.", "--set", metavar="PARAMETER=VALUE"
     ),
 ]
 Seed = Annotated[
@@ -120,7 +123,7 @@ Seed = Annotated[
 ]
 Picture = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Write the picture to this file (.png, .svg, .pdf ...)."),
+    output_option("Write the picture to this file (.png, .svg, .pdf ...)."),
 ]
 DEFAULT_ITERATIONS = USUAL_ITERATIONS
 """Number of iterations without a stop rule."""

@@ -14,9 +14,11 @@ from ..formats import read_spot
 from ..model.public_nodes import START
 from ..solvers.solver_arguments import AUTO
 from . import argument_parsers
-from .console import end, plain_console, progress_bar, takes
+from .argument_parsers import setting
+from .console import end, progress_bar, takes
+from .report import print_lines
 from .spot_command import Algorithm
-from .spot_report import print_boards
+from .spot_report import board_lines
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,9 @@ class BoardOptions:
     target: argument_parsers.Target = None
     threads: argument_parsers.Threads = AUTO
     precision: argument_parsers.Precision = None
-    equity: Annotated[
-        bool,
-        typer.Option(hidden=True, help="Compute equities, which takes up to a second per flop."),
-    ] = True
+    equity: Annotated[bool, setting("Compute equities, which takes up to a second per flop.")] = (
+        True
+    )
     memory_limit: argument_parsers.MemoryLimit = None
 
 
@@ -87,7 +88,7 @@ def boards(options: BoardOptions) -> None:
             f"; finished boards are in {table}: run the same command to continue" if table else ""
         )
         end(f"interrupted{continuation}", exit_status())
-    print_boards(plain_console(), report, options.node, spot.unit_name.strip())
+    print_lines(*board_lines(report, options.node, spot.unit_name.strip()))
 
 
 def _chosen_boards(chosen: list[str]) -> list[str] | int:

@@ -13,7 +13,8 @@ from ..solvers.choose import resolve_algorithm
 from ..solvers.driver import solve as run
 from ..solvers.solution import Solution
 from . import argument_parsers, report
-from .console import errors_in_one_line, plain_console
+from .argument_parsers import output_option, setting
+from .console import errors_in_one_line
 
 
 @errors_in_one_line()
@@ -47,15 +48,14 @@ def chart(
     argument_parsers.check_plot("--output", output)
     saved = argument_parsers.is_saved(source, algorithm, iters)
     loaded = Solution.load(source, registered=False) if saved else compile_game(source)
-    console = plain_console()
     game = loaded.game if isinstance(loaded, Solution) else loaded
     if listed:
-        report.print_public_nodes(console, game)
+        report.print_public_nodes(game)
     if output:
         _check_node(game, node)
         solution = loaded if isinstance(loaded, Solution) else _solved(loaded, algorithm, iters)
         _draw(solution, node, output)
-        report.print_line(console, f"wrote {output}")
+        report.print_lines(f"wrote {output}")
 
 
 def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Solution:
@@ -92,16 +92,11 @@ def draw(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write the picture by Graphviz to this file (.svg, .png ...), or its text (.dot, "
-            ".gv).",
+        output_option(
+            "Write the picture by Graphviz to this file (.svg, .png ...), or its text (.dot, .gv)."
         ),
     ] = None,
-    most: Annotated[
-        int, typer.Option(min=1, hidden=True, help="Draw at most this many histories.")
-    ] = 2_000,
+    most: Annotated[int, setting("Draw at most this many histories.", min=1)] = 2_000,
 ) -> None:
     """Draw the history tree of a small game.
 

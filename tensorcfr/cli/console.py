@@ -26,9 +26,9 @@ USAGE, FAILURE = 2, 1
 """Exit statuses: a wrong argument; a failure during the work."""
 
 
-def plain_console(*, stderr: bool = False) -> Console:
+def plain_console(*, stderr: bool = False, width: int | None = None) -> Console:
     """Return a console that prints labels and actions as text, never as markup."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager

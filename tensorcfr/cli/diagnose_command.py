@@ -11,7 +11,8 @@ import typer
 from ..analysis.diagnosis import diagnose as find_mistakes
 from ..compilers import compile_game
 from . import report
-from .console import errors_in_one_line, plain_console
+from .argument_parsers import setting
+from .console import errors_in_one_line
 from .json_output import Json, print_json
 
 
@@ -25,25 +26,19 @@ def diagnose(
     ] = "kuhn",
     iteration: Annotated[
         int | None,
-        typer.Option(
-            hidden=True,
-            min=1,
-            help="The numbers are of this iteration, unless lines such as 'iteration 10' tell.",
+        setting(
+            "The numbers are of this iteration, unless lines such as 'iteration 10' tell.", min=1
         ),
     ] = None,
     numbers: Annotated[
         str,
-        typer.Option(
-            hidden=True,
-            help="The numbers are average 'strategies', the 'last' strategies, or 'regrets'; "
-            "'auto' decides by the numbers.",
+        setting(
+            "The numbers are average 'strategies', the 'last' strategies, or 'regrets'; "
+            "'auto' decides by the numbers."
         ),
     ] = "auto",
     actions: Annotated[
-        str | None,
-        typer.Option(
-            hidden=True, metavar="A,B,...", help="Actions in the order of the program's numbers."
-        ),
+        str | None, setting("Actions in the order of the program's numbers.", metavar="A,B,...")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -66,6 +61,4 @@ def diagnose(
         document["departure"] = result.departure and asdict(result.departure)
         print_json(document)
         return
-    console = plain_console()
-    for line in str(result).splitlines():
-        report.print_line(console, line)
+    report.print_lines(*str(result).splitlines())

@@ -19,7 +19,8 @@ from ..model.policy import Policy
 from ..model.sequence_table import WRITERS
 from ..solvers.solution import Solution
 from . import argument_parsers, json_output, report
-from .console import errors_in_one_line, plain_console
+from .argument_parsers import output_option, setting
+from .console import errors_in_one_line
 
 GAMES = {"efg": save_efg, "nfg": save_nfg}
 """Functions that write the game of a solution, by format."""
@@ -37,15 +38,13 @@ class Which(StrEnum):
 def export(
     file: Annotated[Path, typer.Argument(help="A solution saved by 'tensorcfr solve --save'.")],
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write to this file; without it, text is printed."),
+        Path | None, output_option("Write to this file; without it, text is printed.")
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(
-            hidden=True,
-            help="Write the strategy as 'csv', 'json', 'parquet' or 'npz', or the game as 'efg' "
-            "or 'nfg'; by default the suffix of --output, or csv.",
+        setting(
+            "Write the strategy as 'csv', 'json', 'parquet' or 'npz', or the game as 'efg' "
+            "or 'nfg'; by default the suffix of --output, or csv."
         ),
     ] = None,
     strategy: Annotated[
@@ -109,7 +108,7 @@ def compare(
     if as_json:
         json_output.print_json(json_output.of_comparison(compared, rows))
     else:
-        report.print_comparison(plain_console(), compared, rows)
+        report.print_comparison(compared, rows)
 
 
 def _strategy(solution: Solution, which: Which) -> Policy:

@@ -31,9 +31,10 @@ from ..hands.writing import ENDINGS
 from ..model.sequence_table import find_format
 from ..solvers.solution import Solution
 from . import argument_parsers
-from .console import plain_console, progress_bar, takes
+from .argument_parsers import output_option, setting
+from .console import progress_bar, takes
 from .json_output import Json, print_json
-from .report import print_line
+from .report import print_lines
 from .spot_options import SIZES, read_sizes
 
 SEEN = "seen"
@@ -63,10 +64,7 @@ class HandsOptions:
         typer.Option(metavar="FILE", help="Write hands that were not read to this file (.csv)."),
     ] = None
     table: Annotated[
-        Path | None,
-        typer.Option(
-            hidden=True, help="Write frequencies by situation to this file (csv, json, parquet)."
-        ),
+        Path | None, setting("Write frequencies by situation to this file (csv, json, parquet).")
     ] = None
     spot: Annotated[
         Path | None,
@@ -80,22 +78,14 @@ class HandsOptions:
         typer.Option(min=0, max=1, help="Seat of the modelled player in the spot; 0 acts first."),
     ] = 1
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Write the model to this file (csv, json, parquet, npz)."
-        ),
+        Path | None, output_option("Write the model to this file (csv, json, parquet, npz).")
     ] = None
     counts: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            hidden=True,
-            help="Write counts of the model to this file (.json) for --counts.",
-        ),
+        setting("Write counts of the model to this file (.json) for --counts.", metavar="FILE"),
     ] = None
     pot_class: Annotated[
-        str | None,
-        typer.Option(hidden=True, help=f"Class of the pot of the spot, one of {', '.join(POTS)}."),
+        str | None, setting(f"Class of the pot of the spot, one of {', '.join(POTS)}.")
     ] = None
     ranges: Annotated[
         str | None,
@@ -112,28 +102,19 @@ class HandsOptions:
         int | None, typer.Option(min=0, help="Solve at most this many new spots this time.")
     ] = None
     bets: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SIZES", hidden=True, help=f"Set bets of the spots, {SIZES}."),
+        list[str] | None, setting(f"Set bets of the spots, {SIZES}.", metavar="SIZES")
     ] = None
     raises: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SIZES", hidden=True, help=f"Set raises of the spots, {SIZES}."),
+        list[str] | None, setting(f"Set raises of the spots, {SIZES}.", metavar="SIZES")
     ] = None
     tolerance: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, hidden=True, help="Solve stacks of hands together if they differ by less."
-        ),
+        float, setting("Solve stacks of hands together if they differ by less.", min=0, max=1)
     ] = 0.05
     target: argument_parsers.Target = None
     threads: argument_parsers.Threads = 1
     decisions: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            hidden=True,
-            help="Write all priced decisions to this file (csv, json, parquet).",
-        ),
+        setting("Write all priced decisions to this file (csv, json, parquet).", metavar="FILE"),
     ] = None
     write: Annotated[
         Path | None,
@@ -142,7 +123,7 @@ class HandsOptions:
             help=f"Write the hands to this file ({', '.join(ENDINGS)}); .txt is for trackers.",
         ),
     ] = None
-    rows: Annotated[int, typer.Option(min=0, hidden=True, help="Print this many lines.")] = 20
+    rows: Annotated[int, setting("Print this many lines.", min=0)] = 20
     as_json: Json = False
 
 
@@ -189,10 +170,8 @@ def hands(options: HandsOptions) -> None:
         lines += _frequencies(counted, pool, options.rows)
     if options.as_json:
         print_json(document)
-        return
-    console = plain_console()
-    for line in lines:
-        print_line(console, line)
+    else:
+        print_lines(*lines)
 
 
 def _check(options: HandsOptions) -> dict[str, str] | None:

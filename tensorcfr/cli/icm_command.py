@@ -10,9 +10,9 @@ import typer
 from .._util.number_lists import read_numbers
 from ..games.tournaments import bounty_equities, risk
 from ..games.tournaments import icm as expected_prizes
-from .console import errors_in_one_line, plain_console
+from .console import errors_in_one_line
 from .json_output import Json, print_json
-from .report import print_line
+from .report import print_lines
 
 
 @errors_in_one_line()
@@ -46,29 +46,22 @@ def icm(
             {
                 "prizes": equities.tolist(),
                 "bounties": None if expected is None else expected.tolist(),
-                "bubble_factors": _plain(pressure.bubble_factors),
-                "risk_premiums": _plain(pressure.premiums),
+                "bubble_factors": pressure.bubble_factors.tolist(),
+                "risk_premiums": pressure.premiums.tolist(),
             }
         )
         return
-    console, total = plain_console(), sum(chips)
+    total = sum(chips)
     columns = ["player", "chips", "share", "prize"] + ["bounties"] * (expected is not None)
-    print_line(console, "".join(f"{name:>12}" for name in columns))
+    rows = [[f"{name:>12}" for name in columns]]
     for player, stack in enumerate(chips):
         cells = [f"{player + 1}", f"{stack:,.12g}", f"{100 * stack / total:.1f} %"]
-        cells.append(f"{equities[player]:,.2f}")
-        if expected is not None:
-            cells.append(f"{expected[player]:,.2f}")
-        print_line(console, "".join(f"{cell:>12}" for cell in cells))
-    print_line(console, "")
-    print_line(console, "bubble factor of the player of the row against that of the column")
-    print_line(console, " " * 12 + "".join(f"{player + 1:>8}" for player in range(len(chips))))
+        amounts = (equities, *([] if expected is None else [expected]))
+        cells += [f"{of_players[player]:,.2f}" for of_players in amounts]
+        rows.append([f"{cell:>12}" for cell in cells])
+    rows += [[], ["bubble factor of the player of the row against that of the column"]]
+    rows.append([" " * 12, *(f"{player + 1:>8}" for player in range(len(chips)))])
     for player, row in enumerate(pressure.bubble_factors):
-        cells = ["" if np.isnan(factor) else f"{factor:.2f}" for factor in row]
-        line = f"{player + 1:>12}" + "".join(f"{cell:>8}" for cell in cells)
-        print_line(console, line.rstrip())
-
-
-def _plain(numbers: np.ndarray) -> list[list[float | None]]:
-    """Return rows of numbers for JSON, which has no NaN and no infinity."""
-    return [[x if np.isfinite(x) else None for x in row] for row in numbers.tolist()]
+        factors = ("" if np.isnan(factor) else f"{factor:.2f}" for factor in row)
+        rows.append([f"{player + 1:>12}", *(f"{factor:>8}" for factor in factors)])
+    print_lines(*("".join(row).rstrip() for row in rows))

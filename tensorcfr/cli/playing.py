@@ -24,6 +24,7 @@ from ..subgames.play import Match
 from ..subgames.positions import Coach, RatedDecision
 from ..subgames.resolving import ITERATIONS
 from . import argument_parsers
+from .argument_parsers import setting
 from .console import takes
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
@@ -57,53 +58,40 @@ class PlayOptions:
     plays: Annotated[int, typer.Option(min=1, help="Play this many times.")] = 1
     resolve_after: Annotated[
         int,
-        typer.Option(
-            min=0,
-            hidden=True,
-            help="Resolve only after this many public cards or other outcomes; until then the "
+        setting(
+            "Resolve only after this many public cards or other outcomes; until then the "
             "solver follows the blueprint.",
+            min=0,
         ),
     ] = 0
     blueprint_only: Annotated[
-        bool,
-        typer.Option(
-            "--blueprint-only",
-            hidden=True,
-            help="Let the solver follow the blueprint, and never resolve.",
-        ),
+        bool, setting("Let the solver follow the blueprint, and never resolve.", "--blueprint-only")
     ] = False
     method: Annotated[
-        str,
-        typer.Option(
-            hidden=True,
-            help="Resolve by the method 'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.",
-        ),
+        str, setting("Resolve by the method 'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.")
     ] = "resolve"
     algorithm: Annotated[
         str | None,
-        typer.Option(
-            hidden=True,
-            help="Solve subgames with this algorithm; by default chosen as for the game.",
+        setting(
+            "Solve subgames with this algorithm; by default chosen as for the game.",
             autocompletion=argument_parsers.algorithm_names,
         ),
     ] = None
     iters: Annotated[
         int,
-        typer.Option(
+        setting(
+            "Solve the blueprint with this many iterations if no solution is given; by "
+            f"default {BLUEPRINT_ITERATIONS}.",
             metavar="NUMBER",
             parser=argument_parsers.whole,
-            hidden=True,
-            help="Solve the blueprint with this many iterations if no solution is given; by "
-            f"default {BLUEPRINT_ITERATIONS}.",
         ),
     ] = BLUEPRINT_ITERATIONS
     subgame_iters: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            hidden=True,
-            help="Solve the rest of the game with this many iterations before each action; by "
+        setting(
+            "Solve the rest of the game with this many iterations before each action; by "
             f"default {ITERATIONS} if the algorithm iterates.",
+            min=1,
         ),
     ] = None
     seed: Annotated[
@@ -215,8 +203,7 @@ class QuitError(Exception):
 def _finish(
     match: Match, seat: int, coach: Coach | None, *, hints: bool
 ) -> Iterator[RatedDecision]:
-    """Play to the end, ask for the actions of the seat, and yield its decisions if there is a
-    coach."""
+    """Play to the end; with a coach, yield the decisions of the seat."""
     while not match.is_over:
         if match.to_act != seat:
             typer.echo(f"the solver: {match.resolve_and_act()}")
@@ -233,12 +220,7 @@ def _finish(
 
 
 def _prompt_action(match: Match) -> str:
-    """Return the action that the player types.
-
-    Raises:
-        QuitError: The player wants to end the match.
-        Abort: The input has ended.
-    """
+    """Return the action that the player types."""
     line, shown, actions = match.position.line, match.position.shown, match.actions
     situation = ", ".join(filter(None, (f"after {line}" if line else "you begin", shown)))
     while True:
@@ -255,13 +237,7 @@ def _prompt_action(match: Match) -> str:
 
 
 def meant(typed: str, actions: Sequence[str], steps: Sequence[str]) -> list[str]:
-    """Return the actions that a typed word may mean: by name, by another name or by beginning.
-
-    Args:
-        typed: The word.
-        actions: Possible actions.
-        steps: Actions and outcomes so far.
-    """
+    """Return the actions that a typed word may mean: by name, by another name or by beginning."""
     word = typed.lower().replace("-", "")
     # Without a bet, "call" and "pass" mean to check. There is a bet if folding is possible; in Kuhn
     # poker, which calls folding a pass, there is one if the last action was a bet.

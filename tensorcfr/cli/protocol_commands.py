@@ -6,13 +6,12 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated, TextIO
 
-import typer
-
 from ..errors import format_bytes
 from ..protocols import UpiSession, mcp_server
 from ..protocols.mcp_server import MAX_BYTES, MAX_SECONDS, Limits
 from ..protocols.upi import MAX_CHARACTERS
 from . import argument_parsers
+from .argument_parsers import setting
 from .console import errors_in_one_line
 
 
@@ -44,14 +43,10 @@ def _lines(stream: TextIO) -> Iterator[str]:
 @errors_in_one_line()
 def mcp(
     seconds: Annotated[
-        float,
-        typer.Option(min=1.0, hidden=True, help="Let a solve take at most this many seconds."),
+        float, setting("Let a solve take at most this many seconds.", min=1.0)
     ] = MAX_SECONDS,
     memory_limit: Annotated[
-        str,
-        typer.Option(
-            metavar="SIZE", hidden=True, help="Let a solve take at most this much memory, '2GiB'."
-        ),
+        str, setting("Let a solve take at most this much memory, '2GiB'.", metavar="SIZE")
     ] = format_bytes(MAX_BYTES),
 ) -> None:
     """Serve tools for AI assistants, by the Model Context Protocol, on standard input and output.

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -30,6 +30,7 @@ from ..model.infoset_rows import InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution, TracePoint
 from ..sweep import Reached, SweepRow, reached
+from .console import plain_console
 
 FEW_ACTIONS = 4
 """Largest number of actions for which all are printed; with more, unplayed actions are omitted."""
@@ -50,29 +51,28 @@ ROUND_STEPS = (1, 2, 5)
 """Iterations of printed checkpoints: 1, 2, 5, 10, 20, 50, ... and the last."""
 
 
-def print_solution(console: Console, solution: Solution, *, rows: int, strategy: bool) -> None:
+def print_solution(solution: Solution, *, rows: int, strategy: bool) -> None:
     """Print the whole report: game, figures, trace, strategy."""
     if solution.is_evaluated:
-        _print(console, _game_line(solution.game))
+        _print(_game_line(solution.game))
         locked = f", {solution.locks.description}" if solution.locks else ""
         heading = (str(solution.algorithm), "bold")
-        _print(console, Text.assemble(heading, f"{locked}: {solution.status.value}"))
-        _print(console, "")
-        _print(console, _figures(solution))
-        _print_meaning(console, solution.game)
+        _print(Text.assemble(heading, f"{locked}: {solution.status.value}"))
+        _print("")
+        _print(_figures(solution))
+        _print_meaning(solution.game)
     else:
-        _print(console, Text(solution.summary()))
+        _print(Text(solution.summary()))
     if solution.trace:
-        _print(console, "")
-        _print(console, _trace(solution.trace))
+        _print("")
+        _print(_trace(solution.trace))
     if strategy:
         for player in range(solution.game.n_players):
-            _print(console, "")
-            _print_strategy(console, solution, player, rows)
+            _print("")
+            _print_strategy(solution, player, rows)
 
 
 def print_infosets(
-    console: Console,
     policy: Policy,
     infosets: Sequence[InfosetRows] | None,
     values: Values | None,
@@ -81,7 +81,6 @@ def print_infosets(
     """Print reach and value of infosets, and probabilities and values of their actions.
 
     Args:
-        console: Console to print on.
         policy: Strategies of all players.
         infosets: Infosets to print; None for all.
         values: Expected values; None to print only probabilities.
@@ -96,22 +95,22 @@ def print_infosets(
             own_infosets, count = iter(chosen), sum(len(batch.labels) for batch in chosen)
         if not count:
             continue
-        _print(console, "")
+        _print("")
         numbers = () if values is None else ("reach", "EV")
         grid = new_table(f"player {player}, infoset", *numbers, width=LABEL_WIDTH)
         grid.add_column("probability" + (" (EV)" if values else ""), overflow="fold")
         for cells in islice(_infoset_cells(policy, own_infosets, values), rows or None):
             grid.add_row(*map(Text, cells))
-        _print(console, grid)
+        _print(grid)
         if rows:
-            _print_left_out(console, count - rows)
+            _print_left_out(count - rows)
     if values is not None:
-        _print(console, "")
+        _print("")
         note = (
             "reach: probability of the infoset under these strategies; EV: expected utility "
             "of its player once it is reached; -: chance and the others never lead there."
         )
-        _print(console, Text(note, "dim"))
+        _print(Text(note, "dim"))
 
 
 def _infoset_cells(
@@ -141,7 +140,6 @@ def _value(game: CompiledGame, value: float, form: str = "+.4g") -> str:
 
 
 def print_evaluation(
-    console: Console,
     game: CompiledGame,
     evaluation: Evaluation,
     worst: Sequence[tuple[str, float]],
@@ -152,65 +150,63 @@ def print_evaluation(
     Regrets given that infosets are reached follow if given, and the infosets with the largest
     losses.
     """
-    _print(console, _game_line(game))
-    _print(console, "")
+    _print(_game_line(game))
+    _print("")
     table = Table.grid(padding=(0, 2))
     for player, value in enumerate(evaluation.values):
         table.add_row(f"value of player {player}", _value(game, value, "+.6g"))
         table.add_row("  best response", _value(game, evaluation.best_responses[player], "+.6g"))
     table.add_row("exploitability", _value(game, evaluation.exploitability, ".6g"))
     table.add_row("nash_conv", _value(game, evaluation.nash_conv, ".6g"))
-    _print(console, table)
-    _print_meaning(console, game)
+    _print(table)
+    _print_meaning(game)
     if regrets is not None:
-        print_regrets(console, game, regrets)
+        print_regrets(game, regrets)
     if worst:
-        _print(console, "")
+        _print("")
         lost = new_table("infoset", "lost there", width=LABEL_WIDTH)
         for label, loss in worst:
             lost.add_row(Text(one_line(label)), _value(game, loss, ".4g"))
-        _print(console, lost)
+        _print(lost)
 
 
-def print_regrets(console: Console, game: CompiledGame, regrets: ConditionalRegrets) -> None:
+def print_regrets(game: CompiledGame, regrets: ConditionalRegrets) -> None:
     """Print regrets given that infosets are reached."""
-    _print(console, "")
+    _print("")
     grid = new_table("regret if reached", "infosets", "largest", "mean", "at", width=LABEL_WIDTH)
     mistakes = f"own reach from {regrets.own_reach:g}"
     for name, spread in (("everywhere", regrets.everywhere), (mistakes, regrets.on_own_path)):
         figures = (_value(game, value, ".4g") for value in (spread.largest, spread.mean))
         grid.add_row(name, f"{spread.infosets:,}", *figures, Text(spread.worst or "-"))
-    _print(console, grid)
+    _print(grid)
     if regrets.unreached:
         left_out = f"{regrets.unreached:,} infosets that the others never reach have no regret"
-        _print(console, Text(left_out, "dim"))
+        _print(Text(left_out, "dim"))
 
 
-def _print_meaning(console: Console, game: CompiledGame) -> None:
+def _print_meaning(game: CompiledGame) -> None:
     """Print the meaning of exploitability in games where it gives no guarantee."""
     if meaning := meaning_of_exploitability(game):
-        _print(console, Text(meaning, "dim"))
+        _print(Text(meaning, "dim"))
 
 
-def print_files(
-    console: Console, solution: Solution, *, saved: Path | None, drawn: Path | None
-) -> None:
+def print_files(solution: Solution, *, saved: Path | None, drawn: Path | None) -> None:
     """Print the paths of the saved solution and the picture."""
     if saved or drawn:
-        _print(console, "")
+        _print("")
     if saved:
         hint = f" (to continue: tensorcfr solve --resume {saved})" if solution.state else ""
-        print_line(console, f"wrote {saved}{hint}")
+        print_lines(f"wrote {saved}{hint}")
     if drawn:
-        print_line(console, f"wrote {drawn}")
+        print_lines(f"wrote {drawn}")
 
 
-def print_walkthrough(console: Console, walkthrough: Walkthrough) -> None:
+def print_walkthrough(walkthrough: Walkthrough) -> None:
     """Print the tables of every iteration."""
-    _print(console, Text.assemble((walkthrough.game.name, "bold"), f" by {walkthrough.algorithm}"))
+    _print(Text.assemble((walkthrough.game.name, "bold"), f" by {walkthrough.algorithm}"))
     for iteration in walkthrough.iterations:
-        _print(console, "")
-        _print(console, Text(iteration.title, "bold"))
+        _print("")
+        _print(Text(iteration.title, "bold"))
         for number, shown in enumerate(iteration.tables):
             table = new_table(None)
             for column, heading in enumerate(shown.headings):
@@ -219,31 +215,32 @@ def print_walkthrough(console: Console, walkthrough: Walkthrough) -> None:
             for cells in shown.cells:
                 table.add_row(*map(Text, cells))
             if number:
-                _print(console, "")
+                _print("")
             # Never cut off numbers: a narrow terminal breaks the lines instead.
+            console = plain_console()
             needed = console.measure(table, options=console.options.update(max_width=WIDEST))
-            _print(console, table, max(console.width, needed.maximum))
+            _print(table, max(console.width, needed.maximum))
 
 
-def print_games(console: Console) -> None:
+def print_games() -> None:
     """Print name, parameters and description of every built-in game."""
     for entry in GAMES.values():
-        print_line(console, Text.assemble((entry.name, "bold"), _parameters(entry)))
-        _print(console, _indented(entry.description))
+        print_lines(Text.assemble((entry.name, "bold"), _parameters(entry)))
+        _print(_indented(entry.description))
         if ranges := entry.ranges:
             checks = "; ".join(f"{name}: {check}" for name, check in ranges.items())
-            _print(console, Padding(Text(checks, "dim"), (0, 0, 0, 4)))
+            _print(Padding(Text(checks, "dim"), (0, 0, 0, 4)))
 
 
-def print_algorithms(console: Console) -> None:
+def print_algorithms() -> None:
     """Print name, formula and source of every algorithm."""
     for record in ALGORITHMS.values():
-        print_line(console, Text(record.name, "bold"))
-        _print(console, _indented(record.formula))
-        _print(console, _indented(record.source))
+        print_lines(Text(record.name, "bold"))
+        _print(_indented(record.formula))
+        _print(_indented(record.source))
 
 
-def print_summary(console: Console, rows: Iterable[SweepRow], levels: Sequence[float]) -> None:
+def print_summary(rows: Iterable[SweepRow], levels: Sequence[float]) -> None:
     """Print nodes touched and seconds to each exploitability: a table for each game."""
     games: dict[str, dict[str, list[Reached]]] = {}
     for mark in reached(rows, levels):
@@ -255,10 +252,9 @@ def print_summary(console: Console, rows: Iterable[SweepRow], levels: Sequence[f
             seeds = f" x{marks[0].seeds}" if marks[0].seeds > 1 else ""
             has_repeats = has_repeats or bool(seeds)
             table.add_row(Text(algorithm + seeds), *map(_effort, marks))
-        _print(console, table)
-        _print(console, "")
+        _print(table)
+        _print("")
     _print(
-        console,
         Text(
             "Nodes touched (histories visited) and time of iterating up to the first checkpoint "
             "at or below the exploitability (nash_conv / players); "
@@ -268,11 +264,11 @@ def print_summary(console: Console, rows: Iterable[SweepRow], levels: Sequence[f
     )
 
 
-def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
+def print_comparison(compared: Comparison, rows: int) -> None:
     """Print the values of two strategies, and the infosets with the largest differences."""
     game = compared.game
-    _print(console, _game_line(game))
-    _print(console, "")
+    _print(_game_line(game))
+    _print("")
     values = (f"value of {player}" for player in range(game.n_players))
     value_table = new_table("", *values, "exploitability")
     for which, evaluation, locks in zip(
@@ -281,7 +277,7 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
         which += f", {locks.description}" if locks else ""
         player_values = [_value(game, value, "+.6g") for value in evaluation.values]
         value_table.add_row(which, *player_values, _value(game, evaluation.exploitability, ".6g"))
-    _print(console, value_table)
+    _print(value_table)
     table = new_table("infoset", "player", "reach", "variation", "gain")
     for row in compared.differences(rows or None):
         if row.total_variation > 0:
@@ -293,24 +289,22 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
                 _value(game, row.value, "+.2g"),
             )
     if table.row_count:
-        _print(console, "")
-        _print(console, table)
-    _print(console, "")
+        _print("")
+        _print(table)
+    _print("")
     note = (
         "reach: probability of the infoset, mean of both; variation: half the sum of absolute "
         "differences of probabilities; gain: utility that the player gains there by changing to "
         "the second strategy.  Largest reach times variation first."
     )
-    _print(console, Text(note, "dim"))
+    _print(Text(note, "dim"))
 
 
-def print_public_nodes(console: Console, game: CompiledGame) -> None:
+def print_public_nodes(game: CompiledGame) -> None:
     """Print the public nodes of a game: name, player, number of hands, actions."""
     for node in public_nodes(game).values():
         hands = f"{len(node.hands)} hands" if any(node.hands) else "no hands"
-        print_line(
-            console, f"{node.name}: player {node.player}, {hands}, {', '.join(node.actions)}"
-        )
+        print_lines(f"{node.name}: player {node.player}, {hands}, {', '.join(node.actions)}")
 
 
 def one_line(label: str) -> str:
@@ -318,27 +312,25 @@ def one_line(label: str) -> str:
     return " | ".join(line for line in label.splitlines() if line) if "\n" in label else label
 
 
-def print_line(console: Console, line: str | Text) -> None:
-    """Print a line without wrapping it, so that it can be copied or searched for."""
-    console.print(line, soft_wrap=True)
+def print_lines(*lines: str | Text) -> None:
+    """Print lines without wrapping them, so that they can be copied or searched for."""
+    console = plain_console()
+    for line in lines:
+        console.print(line, soft_wrap=True)
 
 
-def _print(console: Console, item: RenderableType, width: int | None = None) -> None:
+def _print(item: RenderableType, width: int | None = None) -> None:
     """Print an item with the width of the console or another one.
 
     In a pipe, trailing blanks of rich are removed.
     """
-    previous_width, console.width = console.width, width or console.width
-    try:
-        if console.is_terminal:
-            console.print(item, crop=False)
-            return
-        with console.capture() as captured:
-            console.print(item, crop=False)
-    finally:
-        console.width = previous_width
-    for line in captured.get().splitlines():
-        print_line(console, line.rstrip())
+    console = plain_console(width=width)
+    if console.is_terminal:
+        console.print(item, crop=False)
+        return
+    with console.capture() as captured:
+        console.print(item, crop=False)
+    print_lines(*(line.rstrip() for line in captured.get().splitlines()))
 
 
 def new_table(text: str | None, *numbers: str, width: int | None = None) -> Table:
@@ -457,7 +449,7 @@ def _printed_points(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
                 mark = next(marks)
 
 
-def _print_strategy(console: Console, solution: Solution, player: int, rows: int) -> None:
+def _print_strategy(solution: Solution, player: int, rows: int) -> None:
     """Print the strategy at the first infosets of a player."""
     policy = solution.policy
     shown = policy.first_of(player, rows or None)
@@ -468,7 +460,7 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
         for probabilities in shown.values()
     ]
     cell_width = max((len(cell) for row in cells for cell in row), default=0) + len(GAP)
-    per_line = max(1, (console.width - label_width - len(GAP)) // cell_width)
+    per_line = max(1, (plain_console().width - label_width - len(GAP)) // cell_width)
 
     table = new_table(None)
     table.add_column(heading, overflow="fold", width=label_width)
@@ -479,24 +471,23 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
             for offset in range(0, len(row), per_line)
         ]
         table.add_row(Text(one_line(label)), Text("\n".join(lines)))
-    _print(console, table)
-    _print_left_out(console, policy.count_of(player) - len(shown))
+    _print(table)
+    _print_left_out(policy.count_of(player) - len(shown))
     if any(
         len(row) < len(probabilities)
         for row, probabilities in zip(cells, shown.values(), strict=True)
     ):
-        _print(console, Text(f"(actions left out: probability below {NEVER_PLAYED})", "dim"))
+        _print(Text(f"(actions left out: probability below {NEVER_PLAYED})", "dim"))
 
 
-def _print_left_out(console: Console, count: int) -> None:
+def _print_left_out(count: int) -> None:
     """Print the number of infosets that are not printed, if any."""
     if count > 0:
-        _print(console, Text(f"... and {count:,} more infosets (--rows 0 prints all)", "dim"))
+        _print(Text(f"... and {count:,} more infosets (--rows 0 prints all)", "dim"))
 
 
 def _cells(n_actions: int, actions: Iterable[tuple[str, float, str]]) -> list[str]:
-    """Return ``bet 0.222`` and a value for each action; if there are many, only for played
-    actions."""
+    """Return ``bet 0.222`` and a value for each action; if there are many, for played ones."""
     return [
         f"{action} {probability:.3f}{value}"
         for action, probability, value in actions

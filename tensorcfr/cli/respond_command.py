@@ -17,7 +17,8 @@ from ..model.sequence_table import find_format
 from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
 from . import argument_parsers, report
-from .console import errors_in_one_line, plain_console
+from .argument_parsers import output_option, setting
+from .console import errors_in_one_line
 from .json_output import Json, print_json
 
 
@@ -54,13 +55,12 @@ def respond(
     ] = None,
     incentives: Annotated[
         list[str] | None,
-        typer.Option(
-            "--incentive",
-            metavar="TEXT",
-            hidden=True,
-            help="Make the model by paying the player for an action, 'call +2' or 'river bet -5 "
+        setting(
+            "Make the model by paying the player for an action, 'call +2' or 'river bet -5 "
             "after check', in a game whose solution (.npz) is given, and print the price; "
             "repeatable.",
+            "--incentive",
+            metavar="TEXT",
         ),
     ] = None,
     method: Annotated[
@@ -81,9 +81,7 @@ def respond(
             "a number in the game's own unit, or '1%' of the pot.",
         ),
     ] = None,
-    full_at: Annotated[
-        float, typer.Option(hidden=True, help="Trust counts of this size fully.")
-    ] = 10,
+    full_at: Annotated[float, setting("Trust counts of this size fully.")] = 10,
     algorithm: Annotated[
         str | None,
         typer.Option(help="Solve by this algorithm; by default 'lp' in flat games."),
@@ -95,11 +93,9 @@ def respond(
     memory_limit: argument_parsers.MemoryLimit = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write the response with the largest gain, within --max-loss, to this file "
-            "(csv, json, parquet, npz).",
+        output_option(
+            "Write the response with the largest gain, within --max-loss, to this file "
+            "(csv, json, parquet, npz)."
         ),
     ] = None,
     as_json: Json = False,
@@ -168,18 +164,15 @@ def respond(
             ]
         print_json(document | {"chosen": best})
         return
-    console = plain_console()
     for price in prices:
         paid = ""
         if incentives:
             paid = f"; paid {price['paid']:.4g} in a play, {price['paid_before']:.4g} before"
-        report.print_line(
-            console,
+        report.print_lines(
             f"{'; '.join(price['incentives' if incentives else 'habits'])}: costs player "
             f"{1 - player} {price['against_solution']:.4g} against the solution, "
             f"{price['against_best']:.4g} against a best response{paid}",
         )
-    for line in str(responses).splitlines():
-        report.print_line(console, line)
+    report.print_lines(*str(responses).splitlines())
     if output is not None:
-        report.print_line(console, f"wrote {output}: the response of {responses.weights[best]:g}")
+        report.print_lines(f"wrote {output}: the response of {responses.weights[best]:g}")

@@ -24,7 +24,8 @@ from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
 from ..uncompiled import UncompiledGame
 from . import argument_parsers, json_output, report
-from .console import log_to, plain_console, quiet, solve_bar, takes
+from .argument_parsers import setting
+from .console import log_to, quiet, solve_bar, takes
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,7 @@ class SolveOptions:
     nodes: argument_parsers.Nodes = None
     settings: argument_parsers.Settings = None
     simultaneous: Annotated[
-        bool,
-        typer.Option(
-            "--simultaneous", hidden=True, help="Update all players at once, not in turn."
-        ),
+        bool, setting("Update all players at once, not in turn.", "--simultaneous")
     ] = False
     locks: Annotated[
         list[str] | None,
@@ -69,20 +67,15 @@ class SolveOptions:
     ] = None
     keep_best: Annotated[
         bool,
-        typer.Option(
-            "--keep-best",
-            hidden=True,
-            help="Keep the best strategy seen, whether average or last iterate.",
-        ),
+        setting("Keep the best strategy seen, whether average or last iterate.", "--keep-best"),
     ] = False
     seed: argument_parsers.Seed = None
     checkpoints: Annotated[
         str,
-        typer.Option(
-            metavar="WHEN",
-            hidden=True,
-            help="Evaluate at 'geometric' checkpoints, every 'N' iterations, or at the iterations "
+        setting(
+            "Evaluate at 'geometric' checkpoints, every 'N' iterations, or at the iterations "
             "'A,B,C'.",
+            metavar="WHEN",
         ),
     ] = "geometric"
     memory_limit: argument_parsers.MemoryLimit = None
@@ -112,10 +105,7 @@ class SolveOptions:
     ] = None
     state_dir: Annotated[
         Path | None,
-        typer.Option(
-            hidden=True,
-            help="Store the solver's arrays in files of this directory, for games in chunks.",
-        ),
+        setting("Store the solver's arrays in files of this directory, for games in chunks."),
     ] = None
     cluster: argument_parsers.Cluster = None
     checkpoint: Annotated[
@@ -123,29 +113,20 @@ class SolveOptions:
         typer.Option(help="Save the solution so far to this file (.npz) at intervals."),
     ] = None
     checkpoint_every: Annotated[
-        float,
-        typer.Option(
-            min=0, hidden=True, help="Wait this many seconds between two saves to --checkpoint."
-        ),
+        float, setting("Wait this many seconds between two saves to --checkpoint.", min=0)
     ] = CHECKPOINT_SECONDS
     warm_start: Annotated[
         Path | None,
-        typer.Option(
-            hidden=True,
-            help="Start with the regrets of a solution (.npz), or with a strategy (csv, json, "
-            "parquet).",
+        setting(
+            "Start with the regrets of a solution (.npz), or with a strategy (csv, json, parquet)."
         ),
     ] = None
     warm_iterations: Annotated[
-        float,
-        typer.Option(hidden=True, help="Count the strategy of warm_start as this many iterations."),
+        float, setting("Count the strategy of warm_start as this many iterations.")
     ] = 1.0
     log: Annotated[
         Path | None,
-        typer.Option(
-            hidden=True,
-            help="Append start, checkpoints and end of the solve to this file as they happen.",
-        ),
+        setting("Append start, checkpoints and end of the solve to this file as they happen."),
     ] = None
     save: Annotated[Path | None, typer.Option(help="Save the solution to this file (.npz).")] = None
     resume: Annotated[Path | None, typer.Option(help="Continue this saved solution.")] = None
@@ -190,9 +171,8 @@ def solve(options: SolveOptions) -> None:
             infosets = json_output.of_policy(solution.policy) if options.strategy else ()
             json_output.print_json(json_output.of_solution(solution) | {"infosets": list(infosets)})
         else:
-            console = plain_console()
-            report.print_solution(console, solution, rows=options.rows, strategy=options.strategy)
-            report.print_files(console, solution, saved=saved, drawn=drawn)
+            report.print_solution(solution, rows=options.rows, strategy=options.strategy)
+            report.print_files(solution, saved=saved, drawn=drawn)
         if failed:
             raise failed[0]
 
@@ -242,8 +222,7 @@ def _game(
     start: Solution | None,
     compiling: Callable[[CompileProgress], object],
 ) -> CompiledGame:
-    """Return the named game, compiled or by its rules; by default the game of the saved
-    solution."""
+    """Return the named game, compiled or by its rules, or the game of the saved solution."""
     settings = argument_parsers.read_settings(options.settings, options.game)
     cut = argument_parsers.read_cut(options.cut)
     limit = argument_parsers.read_memory_limit(options.memory_limit)

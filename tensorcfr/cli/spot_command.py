@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from .._util.signals import put_off
 from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
@@ -29,8 +28,9 @@ from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
 from ..subgames import forget_subgames
 from . import argument_parsers, spot_report
-from .console import plain_console, solve_bar, takes
-from .report import print_line
+from .argument_parsers import output_option, setting
+from .console import solve_bar, takes
+from .report import print_lines
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
 UNIT_NAMES = {"pot": "% of the pot", "mbb": "mbb"}
@@ -79,16 +79,14 @@ class SpotSolveOptions:
     ] = None
     buckets: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            hidden=True,
-            help="Solve with this many buckets of each player's hands in place of the hands, and "
+        setting(
+            "Solve with this many buckets of each player's hands in place of the hands, and "
             "evaluate the strategies with all hands.",
+            min=1,
         ),
     ] = None
     buckets_by: Annotated[
-        str,
-        typer.Option(hidden=True, help=f"Put hands into buckets by one of {', '.join(BUCKETS)}."),
+        str, setting(f"Put hands into buckets by one of {', '.join(BUCKETS)}.")
     ] = "strength"
     size: Annotated[
         bool, typer.Option("--size", help="Print the size of the spot, and do not solve it.")
@@ -106,10 +104,7 @@ class SpotSolveOptions:
         int, typer.Option(min=0, help="Print this many hands at a node; 0 prints all.")
     ] = 20
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Write the last --node to this file (.csv, .json, .parquet)."
-        ),
+        Path | None, output_option("Write the last --node to this file (.csv, .json, .parquet).")
     ] = None
     of: Annotated[
         str,
@@ -126,11 +121,10 @@ class SpotSolveOptions:
     save: Annotated[Path | None, typer.Option(help="Save the solution to this file (.npz).")] = None
     forget_rivers: Annotated[
         bool,
-        typer.Option(
-            "--forget-rivers",
-            hidden=True,
-            help="Make the file of --save far smaller by leaving out the last street, which is "
+        setting(
+            "Make the file of --save far smaller by leaving out the last street, which is "
             "solved again when it is shown.",
+            "--forget-rivers",
         ),
     ] = False
     force: argument_parsers.Force = False
@@ -144,7 +138,6 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
     """
     spot_arguments = spot_options.given
     _check(options)
-    console = plain_console()
     if options.spot is not None and options.spot.suffix == ".npz":
         _check_look(options, spot_arguments)
         solution = Solution.load(options.spot)
@@ -153,7 +146,7 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
         rules = spot_of(options.spot, spot_arguments)
         if rules.n_players > 2 and options.buckets is not None:
             raise ValueError("--buckets needs a spot of two players")
-        print_line(console, _size_line(rules, game_size(rules)))
+        print_lines(_size_line(rules, game_size(rules)))
         if options.save_spot_as:
             save_spot(rules, options.save_spot_as)
         if options.size:
@@ -170,43 +163,42 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
             saved = forget_subgames(solution) if options.forget_rivers else solution
             saved.save(options.save, force=True)
         if options.buckets is not None:
-            print_line(console, _buckets_line(solution, rules))
+            print_lines(_buckets_line(solution, rules))
             solution = replace(solution, game=game, policy=lift(solution), state=None)
         solved_spot = SolvedSpot(solution, of=options.of)
         if options.buckets is not None:
             solution = replace(solution, evaluation=solved_spot.evaluation)
-    _show(console, solved_spot, solution, options, spot_arguments.get("big_blind"))
+    _show(solved_spot, solution, options, spot_arguments.get("big_blind"))
 
 
 def _show(
-    console: Console,
     solved_spot: SolvedSpot,
     solution: Solution,
     options: SpotSolveOptions,
     big_blind: float | None,
 ) -> None:
-    """Print the whole spot, and the hands or the runouts at each line; write the last line to
-    files."""
+    """Print the whole spot and what each line has; write the last line to files."""
     rules = solved_spot.rules
     if not isinstance(rules, Spot):
         raise ValueError(f"{solved_spot.game.name} is not a spot: tensorcfr show prints it")
     units = partial(solved_spot.units, unit=options.unit, big_blind=big_blind)
     # The unit of values is not chips in tournaments.
     unit = UNIT_NAMES.get(options.unit, rules.unit_name.strip())
-    spot_report.print_spot(console, rules, solution, units, unit)
+    print_lines(*spot_report.spot_lines(rules, solution, units, unit))
     last: Any = None
     for text in options.node or [START]:
         if "*" in text.split():
             last = solved_spot.runouts(text, equity=True)
-            spot_report.print_runouts(console, last, units)
+            print_lines(*spot_report.runout_lines(last, units))
         else:
             last = solved_spot.table(text)
-            spot_report.print_hands(console, last, units, unit, options.rows)
+            print_lines(*spot_report.hand_lines(last, units, unit, options.rows))
             if isinstance(rules, Tournament):
-                spot_report.print_prizes(console, prize_table(solution, text), options.rows)
+                prizes = prize_table(solution, text)
+                print_lines(*spot_report.prize_lines(prizes, options.rows))
             if solution.algorithm.forgets_subgames:
                 exactness = solved_spot.exactness(text)
-                spot_report.print_exactness(console, rules, exactness, units, unit)
+                print_lines(*spot_report.exactness_lines(rules, exactness, units, unit))
     if options.output:
         last.save(options.output)
     if options.plot:

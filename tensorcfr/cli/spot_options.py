@@ -14,6 +14,7 @@ from ..formats.other_spots import ENDINGS
 from ..games import SPOTS, make_spot
 from ..games.poker.spot import PLAYERS, Spot
 from ..games.tournaments import read_amounts
+from .argument_parsers import setting
 
 GivenSpot = Mapping[str, Any]
 """Options of a spot that are given on the command line, as arguments of the game."""
@@ -25,11 +26,6 @@ SIZES = (
     "ranges 'river.middle=50%'"
 )
 Sizes = typer.Option(metavar="SIZES", help=f"Set sizes, {SIZES}; repeatable.")
-
-
-def _setting(help: str) -> Any:
-    """Return an option that belongs into a spot's file or the file of settings."""
-    return typer.Option(hidden=True, help=help)
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class SpotOptions:
         str | None, typer.Option(metavar="RANGE", help="Set the range of the player who acts last.")
     ] = None
     middle: Annotated[
-        str | None, _setting("Set the range of a third player, who acts between these two.")
+        str | None, setting("Set the range of a third player, who acts between these two.")
     ] = None
     pot: Annotated[float | None, typer.Option(help="Set the chips in the pot.")] = None
     stacks: Annotated[
@@ -84,36 +80,36 @@ class SpotOptions:
     ] = None
     bounties: Annotated[
         str | None,
-        _setting("Set the progressive bounty on each player: both players of the spot, others."),
+        setting("Set the progressive bounty on each player: both players of the spot, others."),
     ] = None
     big_blind: Annotated[
-        float | None, _setting("Set the chips of the big blind, for amounts in mbb.")
+        float | None, setting("Set the chips of the big blind, for amounts in mbb.")
     ] = None
-    chip: Annotated[float | None, _setting("Set the smallest chip; by default 1.")] = None
+    chip: Annotated[float | None, setting("Set the smallest chip; by default 1.")] = None
     bets: Annotated[list[str] | None, Sizes] = None
     raises: Annotated[list[str] | None, Sizes] = None
-    donk: Annotated[list[str] | None, _setting(f"Set sizes after a call, {SIZES}.")] = None
-    rake: Annotated[float | None, _setting("Set the share of the pot for the house.")] = None
-    rake_cap: Annotated[
-        float | None, _setting("Set the largest number of chips for the house.")
-    ] = None
+    donk: Annotated[list[str] | None, setting(f"Set sizes after a call, {SIZES}.")] = None
+    rake: Annotated[float | None, setting("Set the share of the pot for the house.")] = None
+    rake_cap: Annotated[float | None, setting("Set the largest number of chips for the house.")] = (
+        None
+    )
     add_allin: Annotated[
-        float | None, _setting("Add all-in if it is at most this many times the pot.")
+        float | None, setting("Add all-in if it is at most this many times the pot.")
     ] = None
     force_allin: Annotated[
         float | None,
-        _setting("Make a size all-in if at most this share of the pot would be left behind."),
+        setting("Make a size all-in if at most this share of the pot would be left behind."),
     ] = None
     merging: Annotated[
-        float | None, _setting("Drop sizes that are this near to a larger size; 0 keeps all.")
+        float | None, setting("Drop sizes that are this near to a larger size; 0 keeps all.")
     ] = None
-    add: Annotated[list[str] | None, _setting("Add these lines, 'check bet75'.")] = None
-    remove: Annotated[list[str] | None, _setting("Remove these lines.")] = None
-    dead: Annotated[str | None, _setting("Exclude cards that were seen elsewhere, '2c2d'.")] = None
-    folded: Annotated[list[str] | None, _setting("Set the range of a player who folded.")] = None
+    add: Annotated[list[str] | None, setting("Add these lines, 'check bet75'.")] = None
+    remove: Annotated[list[str] | None, setting("Remove these lines.")] = None
+    dead: Annotated[str | None, setting("Exclude cards that were seen elsewhere, '2c2d'.")] = None
+    folded: Annotated[list[str] | None, setting("Set the range of a player who folded.")] = None
     incentives: Annotated[
         list[str] | None,
-        _setting("Pay a player for an action, 'ip call +2' or 'oop river bet -5 after check'."),
+        setting("Pay a player for an action, 'ip call +2' or 'oop river bet -5 after check'."),
     ] = None
     deal_folded: Annotated[
         bool | None,
@@ -122,10 +118,7 @@ class SpotOptions:
             help="Deal the hand of one folded player, so that hands have exact probabilities.",
         ),
     ] = None
-    hand: Annotated[
-        int | None,
-        typer.Option(min=1, hidden=True, help="Read this hand of a file of hands, from 1."),
-    ] = None
+    hand: Annotated[int | None, setting("Read this hand of a file of hands, from 1.", min=1)] = None
 
     @property
     def given(self) -> GivenSpot:

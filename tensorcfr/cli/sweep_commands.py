@@ -13,15 +13,12 @@ from ..errors import suggest
 from ..sweep import LEVELS, SweepProgress, SweepRow, read_sweep
 from ..sweep import sweep as run
 from . import argument_parsers, report
-from .console import end, errors_in_one_line, plain_console, progress_bar, quiet, takes
+from .argument_parsers import setting
+from .console import end, errors_in_one_line, progress_bar, quiet, takes
 
 Levels = Annotated[
     str,
-    typer.Option(
-        metavar="A,B,C",
-        hidden=True,
-        help="Print the effort to reach these exploitabilities.",
-    ),
+    setting("Print the effort to reach these exploitabilities.", metavar="A,B,C"),
 ]
 USUAL_EFFORTS = ("nodes", "seconds")
 DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
@@ -83,10 +80,9 @@ class SweepOptions:
             "it, to this file (.png ...)."
         ),
     ] = None
-    x: Annotated[
-        list[str] | None,
-        typer.Option(hidden=True, help="Draw against these efforts, as 'plot' takes them."),
-    ] = None
+    x: Annotated[list[str] | None, setting("Draw against these efforts, as 'plot' takes them.")] = (
+        None
+    )
 
 
 @takes(SweepOptions)
@@ -133,12 +129,11 @@ def sweep(options: SweepOptions) -> None:
             f"{done:,} finished solves are in {options.table}: run the same command to continue"
         )
         end(f"interrupted; {message}", exit_status())
-    console = plain_console()
-    report.print_summary(console, rows, marks)
-    report.print_line(console, f"wrote {options.table}: {len(rows):,} rows")
+    report.print_summary(rows, marks)
+    report.print_lines(f"wrote {options.table}: {len(rows):,} rows")
     if options.plot:
         _draw(rows, options.plot, x=options.x or USUAL_EFFORTS)
-        report.print_line(console, f"wrote {options.plot}")
+        report.print_lines(f"wrote {options.plot}")
 
 
 @errors_in_one_line()
@@ -160,9 +155,7 @@ def plot(
         list[str] | None,
         typer.Option("--algorithm", "-a", help="Draw only this algorithm; repeatable."),
     ] = None,
-    title: Annotated[
-        str | None, typer.Option(hidden=True, help="Set the title of the picture.")
-    ] = None,
+    title: Annotated[str | None, setting("Set the title of the picture.")] = None,
     levels: Levels = DEFAULT_LEVELS,
 ) -> None:
     """Draw a sweep, and print its summary.
@@ -173,12 +166,11 @@ def plot(
     marks = argument_parsers.read_levels(levels)
     rows = _only(read_sweep(table), "game", games)
     rows = _only(rows, "algorithm", algorithms)
-    console = plain_console()
     if output:
         _draw(rows, output, x=x or USUAL_EFFORTS, title=title)
-    report.print_summary(console, rows, marks)
+    report.print_summary(rows, marks)
     if output:
-        report.print_line(console, f"wrote {output}")
+        report.print_lines(f"wrote {output}")
 
 
 def _draw(rows: list[SweepRow], path: Path, **options: Any) -> None:

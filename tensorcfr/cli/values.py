@@ -26,6 +26,7 @@ from ..model.infoset_rows import InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 from . import argument_parsers, json_output, report
+from .argument_parsers import output_option, setting
 from .console import errors_in_one_line, plain_console
 from .json_output import Json, print_json
 
@@ -119,9 +120,7 @@ def show(
     player: Player = None,
     infoset: Pattern = None,
     node: Node = None,
-    strategy: Annotated[
-        bool, typer.Option("--strategy/--no-strategy", hidden=True, help="Print the strategy.")
-    ] = True,
+    strategy: Annotated[bool, setting("Print the strategy.", "--strategy/--no-strategy")] = True,
     values: Annotated[
         bool,
         typer.Option("--values/--no-values", help="Print reaches and expected values, too."),
@@ -148,17 +147,14 @@ def show(
         document = json_output.of_solution(solution) | json_output.of_regrets(regrets)
         print_json(document | {"infosets": infosets})
         return
-    console = plain_console()
     count = DEFAULT_ROWS if rows is None else rows
     # Check the selection before anything is printed.
     selected = list(chosen.infosets(solution.game)) if chosen and strategy else None
-    report.print_solution(
-        console, solution, rows=count, strategy=strategy and not (chosen or values)
-    )
+    report.print_solution(solution, rows=count, strategy=strategy and not (chosen or values))
     if strategy and (chosen or values):
-        report.print_infosets(console, solution.policy, selected, table, count)
+        report.print_infosets(solution.policy, selected, table, count)
     if regrets is not None:
-        report.print_regrets(console, solution.game, regrets)
+        report.print_regrets(solution.game, regrets)
 
 
 @errors_in_one_line()
@@ -186,8 +182,7 @@ def evaluate(
         typer.Option(metavar="PLAYER", help="Write the best response of this player to --output."),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write to this file (csv, json, parquet, npz)."),
+        Path | None, output_option("Write to this file (csv, json, parquet, npz).")
     ] = None,
     worst: Annotated[
         int, typer.Option(min=0, help="Print this many infosets with the largest losses.")
@@ -218,11 +213,9 @@ def evaluate(
         document["worst"] = [{"infoset": label, "loss": loss} for label, loss in losses]
         print_json(document)
         return
-    console = plain_console()
-    report.print_evaluation(console, game, evaluation, losses, regrets)
+    report.print_evaluation(game, evaluation, losses, regrets)
     if response is not None:
-        report.print_line(
-            console,
+        report.print_lines(
             f"wrote {output}: the best response of player {best_response}, "
             f"value {response.value + 0.0:+.6g}",
         )
@@ -234,10 +227,8 @@ def size(
         str, typer.Argument(help="A built-in game, a file of Gambit, or 'openspiel:...'.")
     ],
     settings: argument_parsers.Settings = None,
-    seconds: Annotated[
-        float, typer.Option(hidden=True, help="Sample histories for this many seconds.")
-    ] = 2.0,
-    seed: Annotated[int, typer.Option(min=0, hidden=True, help="Sample with this seed.")] = 0,
+    seconds: Annotated[float, setting("Sample histories for this many seconds.")] = 2.0,
+    seed: Annotated[int, setting("Sample with this seed.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Print the size of a game without compiling it.
@@ -249,8 +240,7 @@ def size(
     if as_json:
         print_json(measured.to_dict())
     else:
-        for line in measured.described("--cut always").splitlines():
-            report.print_line(plain_console(), line)
+        report.print_lines(*measured.described("--cut always").splitlines())
 
 
 def _game_and_policy(

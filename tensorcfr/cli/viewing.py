@@ -24,11 +24,7 @@ LARGE = 20_000_000
 
 
 def _tell_size(path: Path, size: PageSize) -> None:
-    """Print the size of a page, and ask before a large one is written, if somebody can answer.
-
-    Raises:
-        ValueError: The answer is no.
-    """
+    """Print the size of a page, and ask before a large one is written, if somebody can answer."""
     typer.echo(f"{path}: {size}")
     if size.bytes <= LARGE or not sys.stdin.isatty():
         return

@@ -196,15 +196,8 @@ class ClusterSolver(Solver):
         """Run to an iteration and call a function there; retry from the last snapshot if a worker
         is lost.
 
-        Args:
-            goal: The iteration.
-            work: The function.
-
         Returns:
             The result of the function.
-
-        Raises:
-            ClusterError: Too many workers were lost.
         """
         while True:
             try:

@@ -203,11 +203,7 @@ def put_numbers(state: State, begin: int, end: int, numbers: StateNumbers) -> No
 
 @lru_cache(maxsize=1)
 def _compiled(name: str, recipe: bytes) -> ChunkedForm:
-    """Compile the game of a recipe; the shares in this process use the same object.
-
-    Raises:
-        ValueError: The recipe gives another game in this process.
-    """
+    """Compile the game of a recipe; the shares in this process use the same object."""
     try:
         return unpack_game({KEY: np.frombuffer(recipe, dtype=np.uint8)}).chunks
     except ValueError as error:

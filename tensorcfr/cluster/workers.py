@@ -249,9 +249,6 @@ class Workers:
 
         Returns:
             The addresses of the workers.
-
-        Raises:
-            ClusterError: There are no workers.
         """
         deadline = time.monotonic() + REPLACEMENT_SECONDS
         while len(workers := workers_of(self._client)) < len(self.shares):
@@ -266,11 +263,7 @@ class Workers:
         return workers
 
     def _wait_for_actor(self, k: int) -> Any:
-        """Wait for the actor of a share, and return it.
-
-        Raises:
-            LostWorkerError: The worker was lost.
-        """
+        """Wait for the actor of a share, and return it."""
         while True:
             try:
                 return self._futures[k].result(timeout=POLL_SECONDS)

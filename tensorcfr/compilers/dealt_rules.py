@@ -118,8 +118,7 @@ class DealtCards(Derived, Game):
 
     @cached_property
     def _pairs(self) -> np.ndarray | None:
-        """Weights of the pairs of hands, float64 (hands, hands), if the rules list the boards;
-        otherwise None."""
+        """Weights of pairs of hands, float64 (hands, hands); None if the rules list no boards."""
         return Dealing(self.rules).pairs if self.rules.boards else None
 
     @cached_property
@@ -131,8 +130,7 @@ class DealtCards(Derived, Game):
         return self._weights[0] * np.array(free)
 
     def _disjoint(self, hand: np.ndarray) -> np.ndarray:
-        """Return a mask of player 1's hands, bool (hands,): True if they share no card with a hand
-        of player 0."""
+        """Return which hands of player 1 share no card with a hand of player 0, bool (hands,)."""
         second_hands = self._hands[1]
         return ~(second_hands[:, :, None] == hand[None, None, :]).any(axis=(1, 2))
 
@@ -211,8 +209,7 @@ class DealtCards(Derived, Game):
     def _odds(
         self, hands: tuple[int, ...], dealt_cards: tuple[int, ...], count: int
     ) -> dict[tuple[int, ...], float]:
-        """Return how much likelier the hands are on each next board than on this one, by the cards
-        that are dealt."""
+        """Return how much likelier the hands are on each next board than on this one."""
         board, used = (*self.rules.board, *dealt_cards), self._used_cards(hands, dealt_cards)
         weight_before = self._weight(hands, board)
         return {

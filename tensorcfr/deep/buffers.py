@@ -66,10 +66,6 @@ def keep_buffers(samples: list[Samples], width: int) -> dict[str, np.ndarray]:
     """Copy the samples of all players to arrays by name.
 
     The reservoirs of a kind are concatenated in the order of players.
-
-    Args:
-        samples: The reservoirs of each player.
-        width: Maximum number of actions of a sample.
     """
     arrays: dict[str, np.ndarray] = {}
     none = {"infoset": np.empty(0, np.int32), "weight": np.empty(0), "values": np.empty((0, width))}

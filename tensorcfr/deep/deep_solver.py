@@ -139,8 +139,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
         self._refresh_inputs()
 
     def _make_source(self, arrays: Mapping[str, np.ndarray] | None) -> Any:
-        """Make the source of histories and infosets, with the infosets of a state if there is
-        one."""
+        """Make the source of histories and infosets, with those of a state if there is one."""
         if self.game.layout != Layout.RULES:
             return GameInfosets(self.game, self.algorithm, arrays, self.memory_limit)
         return RuleInfosets(self.game, self.algorithm, arrays, entered=self._entered)
@@ -205,9 +204,6 @@ class DeepSolver(DeepStateFile, SamplingSolver):
         Args:
             player: The player to update.
             row: float64 (1 + parameters,): schedule row of the iteration.
-
-        Raises:
-            TrainingError: There are no samples, or a loss is not finite.
         """
         record = self.algorithm
         self._add_to_average(player, float(row[0]))
@@ -305,8 +301,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
         return self._samples[int(self._turn_of[0])]
 
     def _entered(self, infosets: RuleInfosets, row: int, decision: Decision, state: object) -> None:
-        """Set the features of a new infoset, and the strategy and baselines that the networks
-        predict for it."""
+        """Set features, strategy and baselines of a new infoset, as the networks predict them."""
         player, label, actions = decision
         assert label is not None
         output = np.array(infosets.features_of.outputs(label, actions), np.int32)
@@ -328,12 +323,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
                 write(BASELINE + owner, predicted[0] / self._scale)
 
     def _add_to_average(self, player: int, weight: float) -> None:
-        """Add the current strategies of the other players to the average, or store their fits.
-
-        Args:
-            player: The player to update.
-            weight: Averaging weight of the iteration.
-        """
+        """Add the current strategies of the other players to the average, or store their fits."""
         record = self.algorithm
         # The fit that the opponent plays in the player's turn is the opponent's strategy of the
         # iteration.  With two players, each one's fit is thus stored once per iteration.
@@ -386,11 +376,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
         return self._numbers(self._networks)._replace(**self.source.described)
 
     def _numbers(self, stored_fits: list[list[np.ndarray]]) -> DeepState:
-        """Copy the solver state without the description of its infosets.
-
-        Args:
-            stored_fits: The fits of all iterations to include; may be empty.
-        """
+        """Copy the solver state without the description of its infosets."""
         source, players = self.source, self.game.n_players
         size = 0 if source.grows else self._advantages.size
         networks = self._stacked([fit for each in stored_fits for fit in each], size)
@@ -456,12 +442,7 @@ class DeepSolver(DeepStateFile, SamplingSolver):
         self._training_generator[:] = state.training_generator
 
     def _undo(self, previous: DeepState, infosets: int) -> None:
-        """Undo an iteration, including the infosets that it entered.
-
-        Args:
-            previous: State before the iteration, without stored networks.
-            infosets: Number of infosets before the iteration.
-        """
+        """Undo an iteration, including the infosets that it entered."""
         if self.source.grows:
             arguments = self.game, self.algorithm, self.source.described, infosets
             self.source = RuleInfosets(*arguments, entered=self._entered)

@@ -200,8 +200,7 @@ def _public_features(game: FlatGame) -> np.ndarray:
 
 
 def _public_facts(nodes: PublicNodes, node: int) -> Iterable[tuple[object, ...]]:
-    """Yield a fact for each public action, and for each character of a public outcome, on the path
-    to a node."""
+    """Yield a fact for each public action and character of an outcome on the path to a node."""
     stage, position, parent = 0, 0, 0
     for child, label in nodes.path(node):
         if nodes.player(parent) == CHANCE:
@@ -238,9 +237,6 @@ def characters(kind: object, label: str) -> Iterable[tuple[object, ...]]:
 
 def one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
     """Encode facts as one-hot columns; facts that all rows share have no column.
-
-    Args:
-        rows: Facts of each infoset.
 
     Returns:
         float32 (rows, columns), with at least one column.

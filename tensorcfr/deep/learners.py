@@ -108,12 +108,7 @@ class Learner(ABC):
         """
 
     def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """Return the numbers that :meth:`predict_at` needs of a fit: by default its parameters.
-
-        Args:
-            parameters: Result of :meth:`fit`.
-            predicted: Result of :meth:`predict`.
-        """
+        """Return the numbers that :meth:`predict_at` needs of a fit: by default its parameters."""
         return parameters
 
 
@@ -333,10 +328,6 @@ def scale_for(record: Deep, largest: float) -> float:
     """Compute the factor of utilities before training, a power of two.
 
     Multiplication by a power of two does not round.
-
-    Args:
-        record: The algorithm.
-        largest: The largest absolute utility.
     """
     return 2.0 ** math.floor(math.log2(record.largest / largest)) if largest > 0.0 else 1.0
 

@@ -98,11 +98,6 @@ class GameInfosets(CompiledSource):
     ) -> StateShapes:
         """Compute the expected shapes of a state's arrays.
 
-        Args:
-            infosets: The infosets of the game.
-            record: The algorithm.
-            stored: Arrays of the state by name.
-
         Raises:
             ValueError: The features are not for this game and algorithm.
         """

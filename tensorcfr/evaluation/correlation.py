@@ -271,11 +271,7 @@ def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) ->
 
 
 def _check_pure(game: FlatGame, player: int, strategies: np.ndarray) -> None:
-    """Check that all recommended strategies of a player are pure.
-
-    Raises:
-        ValueError: A profile mixes; names the first infoset.
-    """
+    """Check that all recommended strategies of a player are pure."""
     sequences = game.form.of_player(player)
     mixes = ~np.isin(strategies[:, sequences], (0.0, 1.0)).all(axis=0)
     if mixes.any():

@@ -234,10 +234,6 @@ def _solve_reaches(
         payoff: Payoffs to ``side``, a sparse int64 (own sequences, other's sequences).
         reach: float64 (own sequences,): reaches near an equilibrium.
         tolerance: Threshold below which reaches and losses count as 0.
-
-    Raises:
-        NotNearError: The equations have no solution, or one with a reach below 0.
-        ValueError: There are too many unknowns.
     """
     flint = needs(*FLINT)
     reaches, unknown = _reaches_by_unknowns(side, reach, tolerance)

@@ -87,10 +87,6 @@ def parse_efg(text: str, source: str = "efg") -> EfgGame:
     Payoffs on the path to a terminal are added as exact fractions before they become float64.
     Perfect recall is checked when the game is compiled, as for every game.
 
-    Args:
-        text: The text.
-        source: Name of the text in errors.
-
     Raises:
         FormatError: The text is not in the format; names line and column.
     """
@@ -240,11 +236,7 @@ class _Parser:
         return outcomes, probabilities
 
     def outcome(self, previous_sum: int) -> int:
-        """Read the outcome at the end of a node; return the number of the payoffs so far.
-
-        Args:
-            previous_sum: Number of the sum of payoffs up to the node.
-        """
+        """Read the outcome at the end of a node; return the number of the payoffs so far."""
         tokens = self.tokens
         start = tokens.start
         number = tokens.whole_here("the number of the outcome")

@@ -32,10 +32,6 @@ def read_nfg(path: str | Path) -> MatrixGame:
 def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
     """Read the game in a text in the ``.nfg`` format, payoff version or outcome version.
 
-    Args:
-        text: The text.
-        source: Name of the text in errors.
-
     Raises:
         FormatError: The text is not in the format; names line and column.
     """
@@ -203,12 +199,7 @@ def _plans(game: FlatGame, player: int) -> list[Plan]:
 
 
 def _payoffs(game: FlatGame, plans: list[list[Plan]]) -> np.ndarray:
-    """Compute the expected payoffs, float64 (players, plans of player 0, plans of player 1, ...).
-
-    Args:
-        game: The game.
-        plans: Plans of each player.
-    """
+    """Compute the payoffs, float64 (players, plans of player 0, plans of player 1, ...)."""
     terminal, players = game.tree.terminal, range(game.n_players)
     chance = reach_without(game, players, np.ones(game.n_sequences))[terminal]
     table = chance * (game.tree.utility.T * game.unit)

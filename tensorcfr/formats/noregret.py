@@ -243,11 +243,7 @@ class _Process:
                 raise ValueError(f"decision {decision!r} has the actions {actions}")
 
     def steps_to(self, edge: Sequence[Any]) -> tuple[Step, ...]:
-        """Return the steps of a sequence.
-
-        Raises:
-            ValueError: There is no such sequence.
-        """
+        """Return the steps of a sequence."""
         sequence = tuple(map(str, edge))
         if sequence not in self._steps:
             raise ValueError(f"there is no sequence {list(sequence)}")

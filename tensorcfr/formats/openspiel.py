@@ -175,11 +175,7 @@ class OpenSpielGame(Game):
 
 
 def _load(pyspiel: Any, text: str) -> Any:
-    """Call ``pyspiel.load_game``, with errors of one line.
-
-    Raises:
-        GameError: OpenSpiel does not know the game or cannot load it.
-    """
+    """Call ``pyspiel.load_game``, with errors of one line."""
     if text.startswith("python_"):
         # OpenSpiel's games written in Python are registered by importing them.
         importlib.import_module("open_spiel.python.games")

@@ -115,13 +115,7 @@ def _refuse_other(text: str, name: str) -> None:
 
 
 def _place(text: str, key: str, below: str | None = None) -> tuple[int, int]:
-    """Return line and column of a key, from 1; (1, 1) if it is not found.
-
-    Args:
-        text: The text of the spot.
-        key: The key.
-        below: Heading of the table after which to search.
-    """
+    """Return line and column of a key, from 1; (1, 1) if it is not found."""
     begin = 0 if below is None else _place(text, below)[0] - 1
     for number, line in enumerate(text.splitlines(), start=1):
         if number <= begin:

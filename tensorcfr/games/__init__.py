@@ -201,10 +201,6 @@ def text_of(name: str, parameters: Mapping[str, Any]) -> str:
 def make_spot(*, game: str = Holdem.game, **options: Any) -> Spot:
     """Return the rules of a spot.
 
-    Args:
-        game: Key of :data:`SPOTS`.
-        options: Parameters of that game.
-
     Raises:
         GameError: The game has no spots, or :func:`make_game` rejects the name or a parameter.
     """

@@ -125,12 +125,7 @@ class Incentive:
             )
 
     def takes(self, action: str, actions: Sequence[str]) -> bool:
-        """Return whether an action is the one of this incentive.
-
-        Args:
-            action: Label of the action.
-            actions: Labels of all actions of the decision.
-        """
+        """Return whether an action is the one of this incentive."""
         if action == ALL_IN and self.action in (BET, RAISE):
             return self.action == (RAISE if CALL in actions else BET)
         return self.action in (action, action.rstrip("0123456789."))

@@ -28,17 +28,7 @@ class DeckOfPoker(CardGame):
     """Rules of the betting."""
 
     def _set_deck(self, game: str, ranks: str, suits: int, hand: int) -> None:
-        """Set the deck, and all hands of ``hand`` cards with equal weights.
-
-        Args:
-            game: Name of the game, for errors.
-            ranks: Ranks of the deck, the lowest first.
-            suits: Number of suits.
-            hand: Number of cards in a hand.
-
-        Raises:
-            ValueError: The ranks are not adjacent; the message begins with the name of the game.
-        """
+        """Set the deck, and all hands of ``hand`` cards with equal weights."""
         if not ranks or ranks not in RANKS:
             raise ValueError(f"{game}: ranks must be adjacent ones of {RANKS!r}, not {ranks!r}")
         self.cards = [rank + suit for rank in ranks for suit in SUITS[:suits]]

@@ -209,13 +209,7 @@ def _rock_paper_scissors(
 
 
 def _symmetric(title: str, payoffs: ArrayLike, actions: Sequence[str]) -> MatrixGame:
-    """Return the two-player game that is the same for both players.
-
-    Args:
-        title: Name of the game.
-        payoffs: Utilities by the player's action (rows) and the opponent's action (columns).
-        actions: Labels of the actions, the same for both players.
-    """
+    """Return the two-player game that is the same for both players."""
     row_payoffs = np.array(payoffs)
     return MatrixGame([row_payoffs, row_payoffs.T], actions=[actions] * 2, title=title)
 
@@ -225,9 +219,6 @@ def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
 
     Returns:
         float64 ``(n_players, actions of player 0, actions of player 1, ...)``.
-
-    Raises:
-        ValueError: The shape is wrong, or a payoff is not finite; names the offending entry.
     """
     try:
         table = np.array(payoffs, dtype=np.float64)
@@ -263,11 +254,7 @@ def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
 def _check_actions(
     actions: Sequence[Sequence[Hashable]] | None, counts: Sequence[int]
 ) -> list[tuple[Hashable, ...]]:
-    """Check the labels of the actions and return them as tuples, by player.
-
-    Raises:
-        ValueError: A player or an action lacks a label, or two labels of a player are equal.
-    """
+    """Check the labels of the actions and return them as tuples, by player."""
     if actions is None:
         return [tuple(range(count)) for count in counts]
     if len(actions) != len(counts):

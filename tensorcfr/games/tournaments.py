@@ -82,12 +82,7 @@ class Tournament(CardGame):
         self.__dict__.update(make_tournament(game_class, arguments).__dict__)
 
     def _enter(self, rules: CardGame, options: Mapping[str, Any]) -> None:
-        """Copy the rules of a hand, and set the utilities.
-
-        Args:
-            rules: The rules without a tournament.
-            options: Arguments of :func:`tournament`, checked.
-        """
+        """Copy the rules of a hand, and set the utilities."""
         self.__dict__.update(rules.__dict__)
         self.chip_rules, self.pays_by_order = rules, rules.n_players > 2
         own_stacks = options["stacks"]
@@ -313,10 +308,6 @@ OPTIONS = tuple(inspect.signature(tournament).parameters)[1:]
 def make_tournament(make: Callable[..., Any], arguments: Mapping[str, Any]) -> CardGame:
     """Return a built-in game of cards as a hand of a tournament.
 
-    Args:
-        make: Class or function that makes the game.
-        arguments: Its arguments, and those of :func:`tournament`.
-
     Raises:
         ValueError: An argument is wrong or missing; names it.
         TypeError: An argument has a wrong type.
@@ -372,11 +363,7 @@ def _pair(utilities: tuple[float, ...]) -> tuple[float, float]:
 
 
 def _read_utilities(utility: Utility, stacks: tuple[float, ...], players: int) -> tuple[float, ...]:
-    """Return the utilities of the players in the hand.
-
-    Raises:
-        ValueError: The function does not return a finite number for each; names the stacks.
-    """
+    """Return the utilities of the players in the hand."""
     result = utility(stacks)
     try:
         utilities = tuple(float(number) for number in tuple(result)[:players])

@@ -171,13 +171,7 @@ def possible_actions(situation: HandSituation, taken: Iterable[str]) -> tuple[st
 
 
 def wilson(share: float, size: float, confidence: float) -> tuple[float, float]:
-    """Return Wilson's interval of a probability.
-
-    Args:
-        share: The observed share.
-        size: Number of observations.
-        confidence: Probability of the interval.
-    """
+    """Return Wilson's interval of a probability."""
     z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
     middle = share + z * z / (2.0 * size)
     width = z * math.sqrt(share * (1.0 - share) / size + z * z / (4.0 * size * size))

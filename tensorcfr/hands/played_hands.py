@@ -190,11 +190,6 @@ def positions(players: int) -> tuple[str, ...]:
 def replay(history: Any, source: str, index: int) -> Hand:
     """Replay a hand and record its decisions.
 
-    Args:
-        history: A :class:`pokerkit.HandHistory`.
-        source: Name of the file.
-        index: Number of the hand in the file.
-
     Raises:
         HandError: The variant is not supported, or the actions contradict the rules.
     """
@@ -263,9 +258,6 @@ def _decisions(history: Any) -> tuple[list[PlayedDecision], list[float], list[fl
 
     Returns:
         Its decisions; the chips that each player put in; and PokerKit's payoffs.
-
-    Raises:
-        HandError: An action is missing.
     """
     pokerkit = needs("pokerkit", "hands")
     moves = pokerkit.state.Folding, pokerkit.state.CheckingOrCalling

@@ -196,9 +196,6 @@ def _held(member: HandInSpot, seat: int, numbers: Mapping[tuple[int, ...], int])
 def _steps(nodes: Any, member: HandInSpot) -> Iterator[tuple[int, int | None, str, int]]:
     """Yield each public node of a hand in its spot, the index of the decision there (None for a
     card), the label of the step, and the node after it.
-
-    Raises:
-        SpotError: The spot has no such action.
     """
     hand, node = member.hand, 0
     state = nodes.rules.root()
@@ -229,11 +226,7 @@ def _steps(nodes: Any, member: HandInSpot) -> Iterator[tuple[int, int | None, st
 
 
 def _nearest(rules: Spot, state: Any, labels: Sequence[str], decision: PlayedDecision) -> str:
-    """Return the label of the action of a spot that is nearest to a decision.
-
-    Raises:
-        SpotError: There is none.
-    """
+    """Return the label of the action of a spot that is nearest to a decision."""
     if decision.action in labels:
         return decision.action
     sizes = {label: size_of(rules, state, label)[1] for label in labels}

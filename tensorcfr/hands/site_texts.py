@@ -148,11 +148,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _fields(text: str, site: SiteForm) -> dict[str, Any]:
-    """Read a hand in the form of a site.
-
-    Raises:
-        HandError: The game is not supported, or the hand was run twice, or a part is missing.
-    """
+    """Read a hand in the form of a site."""
     head = re.search(site.head, text)
     if not head:
         raise HandError("the header of the hand is not that of a known game")
@@ -184,11 +180,7 @@ def _fields(text: str, site: SiteForm) -> dict[str, Any]:
 
 
 def _variant_of(game: str) -> str:
-    """Return the variant of a game by its name.
-
-    Raises:
-        HandError: The game is not supported.
-    """
+    """Return the variant of a game by its name."""
     variant = next((name for name, form in _VARIANTS.items() if form.search(game)), None)
     if variant is None:
         unsupported = _OTHER_GAME.search(game)
@@ -225,15 +217,7 @@ def _allowed_reference(reference: re.Match[str]) -> str:
 
 
 def _ipoker_hand(session: Any, game: Any) -> dict[str, Any]:
-    """Read a hand of an XML file of iPoker.
-
-    Args:
-        session: Element with the game and currency of the session, or None.
-        game: Element of the hand.
-
-    Raises:
-        HandError: The game is not supported, or a part is missing.
-    """
+    """Read a hand of an XML file of iPoker."""
     if session is None:
         raise HandError("the header of the hand is not that of a known game")
     variant = _variant_of(session.findtext("gametype", ""))
@@ -322,15 +306,7 @@ class _TextReader:
         self._is_over = False
 
     def read(self, line: str, patterns: Sequence[tuple[str, re.Pattern[str]]]) -> None:
-        """Read a line.
-
-        Args:
-            line: The line.
-            patterns: Parts of a hand, which are methods of this reader, with their patterns.
-
-        Raises:
-            HandError: The board was dealt twice.
-        """
+        """Read a line."""
         for part, pattern in patterns:
             if match := pattern.match(line):
                 if not self._is_over or part in ("won", "showed", "balance"):
@@ -448,8 +424,7 @@ class _TextReader:
         self.paid += chips
 
     def winnings(self, names: Sequence[str], rake: Decimal | None) -> list[Decimal]:
-        """Return the amount that each player collects, without the part of a bet that nobody
-        called, which some sites add."""
+        """Return the amounts that the players collect, without a bet that nobody called."""
         collected = self.amounts_collected or self.amounts_won
         won = [collected.get(name, Decimal(0)) for name in names]
         self._end_street()
@@ -467,11 +442,7 @@ class _TextReader:
         self.bets = {}
 
     def names_after(self, button: int) -> list[str]:
-        """Return the players of the hand in the order of their seats, those after the button first.
-
-        Raises:
-            HandError: A player has no seat, or fewer than two players act.
-        """
+        """Return the players in the order of their seats, those after the button first."""
         seats = self.seats
         for name, cards in self.cards_of_summary.items():
             if name in seats:
@@ -491,15 +462,7 @@ class _TextReader:
         return sorted(playing, key=lambda name: ((numbers[name] - after - 1) % 1000, name))
 
     def fields(self, names: Sequence[str], rake: Decimal | None) -> dict[str, Any]:
-        """Return the fields of the PHH format, for players in its order.
-
-        Args:
-            names: The players.
-            rake: Chips that the house took; None if the text does not tell.
-
-        Raises:
-            HandError: The blinds are not those of a hand.
-        """
+        """Return the fields of the PHH format, for players in its order."""
         number = {name: k + 1 for k, name in enumerate(names)}
         antes = [self.antes.get(name, Decimal(0)) for name in names]
         blinds = [self.blinds.get(name, Decimal(0)) for name in names]

@@ -86,13 +86,7 @@ def nodes_of_spot(game: CompiledGame) -> CardNodes:
 
 
 def size_class(rules: Spot, state: object, label: str) -> str:
-    """Return the class of an action of a spot.
-
-    Args:
-        rules: The spot.
-        state: State before the action.
-        label: Label of the action.
-    """
+    """Return the class of an action of a spot."""
     word, share = size_of(rules, state, label)
     return action_class(word, share, is_all_in=label == "allin")
 
@@ -124,11 +118,6 @@ class _Boards(NamedTuple):
     def after(cls, nodes: CardNodes, round_: int, board: int) -> _Boards:
         """Return the boards of a round that follow a board, and on which a deal of hands is
         possible.
-
-        Args:
-            nodes: Public nodes of the spot.
-            round_: The round.
-            board: The board of the round before; 0 for round 0.
         """
         of_round = nodes.symmetry.rounds[round_]
         follows = of_round.board[nodes.boards[round_].parent[of_round.board] == board].tolist()
@@ -264,8 +253,7 @@ def _act(
 
 
 def _decision(nodes: CardNodes, line: _Line, policy: Policy, player: int) -> SpotDecision:
-    """Return a decision of either player; the weight of the player's hands is without their own
-    reach."""
+    """Return a decision of either player; the weight of hands is without their own reach."""
     rules, betting, boards = nodes.rules, nodes.betting, line.boards
     assert isinstance(rules, Spot)
     actor, begin = int(betting.player[line.node]), int(betting.first_child[line.node])

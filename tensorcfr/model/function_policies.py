@@ -197,11 +197,7 @@ def _of_batches(source: Batched, width: int, infosets: Iterator[Infoset]) -> Ite
 def _ask_line(
     source: ByLine, nodes: PublicNodes, node: int, layout: NodeLayout, hands: np.ndarray
 ) -> np.ndarray:
-    """Call a function of a line and return the strategies of some hands, float64 (hands, actions).
-
-    Raises:
-        ValueError: The function fails, or its answer has the wrong shape or is not a distribution.
-    """
+    """Call a function of a line; return strategies of some hands, float64 (hands, actions)."""
     hand_labels = nodes.hands[layout.player]
     possible = np.zeros(len(nodes.hands[layout.player]), bool)
     possible[hands] = True
@@ -273,12 +269,7 @@ def _first_rows(game: CompiledGame) -> Iterator[InfosetRows]:
 
 
 def _answers(source: Batched, infosets: list[Infoset], width: int) -> list[np.ndarray]:
-    """Call a function with one batch and return float64 (actions,) for each infoset.
-
-    Raises:
-        ValueError: The answer has the wrong shape, is not a distribution, or gives probability to a
-            column without an action.
-    """
+    """Call a function with one batch and return float64 (actions,) for each infoset."""
     columns = [_columns(source, infoset) for infoset in infosets]
     for infoset, infoset_columns in zip(infosets, columns, strict=True):
         if max(infoset_columns) >= width:

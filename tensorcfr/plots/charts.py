@@ -157,8 +157,7 @@ def _percent(probability: float) -> str:
 
 
 def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
-    """Return the equilibrium of a given ``alpha``: probabilities of betting with J, Q, K, by
-    stage."""
+    """Return the equilibrium of an ``alpha``: probabilities of betting with J, Q, K, by stage."""
     third = 1 / 3
     return {
         START: (alpha, 0.0, 3 * alpha),
@@ -169,8 +168,7 @@ def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
 
 
 def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
-    """Draw all equilibria as brackets, and the equilibrium with the strategy's ``alpha`` as
-    diamonds."""
+    """Draw all equilibria as brackets, and the one with the strategy's ``alpha`` as diamonds."""
     lowest, highest = _family(0.0)[stage], _family(1 / 3)[stage]
     member = _family(min(max(alpha, 0.0), 1 / 3))[stage]
     half = width / 2 + 0.06

@@ -114,8 +114,7 @@ def _effort(solution: Solution, point: TracePoint, x: Effort) -> float:
 
 
 def _names(solutions: Sequence[Solution]) -> list[str]:
-    """Return a name for each solution: algorithm and changed options, with the game if games
-    differ."""
+    """Return a name for each solution: algorithm and options, and the game if games differ."""
     names = [_name(solution.algorithm) for solution in solutions]
     if len({solution.game.name for solution in solutions}) == 1:
         return names
@@ -123,8 +122,7 @@ def _names(solutions: Sequence[Solution]) -> list[str]:
 
 
 def _name(algorithm: Record) -> str:
-    """Return the algorithm's name with options that differ from the published: ``dcfr
-    (alpha=2)``."""
+    """Return the algorithm's name with options that differ: ``dcfr (alpha=2)``."""
     published = ALGORITHMS.get(algorithm.name)
     if published is None or not algorithm.options:
         return str(algorithm)

@@ -308,8 +308,7 @@ def _draw_numbers(
 
 
 def _with_gap(name: str) -> Any:
-    """Return a colour map with a separate colour, for cells without hands, below its lower
-    limit."""
+    """Return a colour map with a colour for cells without hands below its lower limit."""
     from matplotlib import colormaps
 
     return colormaps[name].with_extremes(under=EMPTY)

@@ -296,8 +296,7 @@ def save_picture(
 
 
 def _in_axes(ax: Axes, x: float, y: float) -> tuple[float, float]:
-    """Return a data point in axes coordinates: 0 at the left and lower edges, 1 at the opposite
-    ones."""
+    """Return a data point in axes coordinates, from 0 to 1."""
     point = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
     return float(point[0]), float(point[1])
 
@@ -306,10 +305,6 @@ def uncrossed(points: Sequence[tuple[float, float]], rooms: Sequence[float]) -> 
     """Return places as :func:`spread` does, for names with leaders from points on their left.
 
     Neighbouring names are exchanged as long as that reduces the number of crossings.
-
-    Args:
-        points: Starts of the leaders, in axes coordinates.
-        rooms: Heights of the names.
     """
     wanted = [y for _, y in points]
     order = sorted(range(len(points)), key=lambda i: wanted[i])

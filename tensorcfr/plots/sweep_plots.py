@@ -207,8 +207,7 @@ def _without_overhead(rows: Sequence[SweepRow]) -> list[SweepRow]:
 
 
 def _wrapped(name: str) -> str:
-    """Break a long name into several lines, because names next to the axes make the axes
-    narrower."""
+    """Break a long name into lines, because names next to the axes make the axes narrower."""
     if len(name) <= LONG_NAME:
         return name
     return name.replace("(", "\n(", 1).replace(", ", ",\n ")

@@ -141,8 +141,7 @@ class PioNodes:
         ]
 
     def _in_order(self) -> Iterator[tuple[str, Line, list[PioNode]]]:
-        """Yield for all nodes without their cards, a parent before its children: the name, the
-        amounts after each action, and the children."""
+        """Yield name, amounts after each action and children of all nodes, parents first."""
         stack: list[tuple[PioNode, str, Line]] = [(self.first, FIRST, ())]
         while stack:
             place, name, line = stack.pop()

@@ -591,11 +591,7 @@ _WORDS = re.compile(r'"([^"]*)"|(\S+)')
 
 
 def _call(method: Callable[..., list[str] | None], session: UpiSession, words: list[str]) -> Any:
-    """Execute a command.
-
-    Raises:
-        ValueError: The number of arguments is wrong; names the arguments.
-    """
+    """Execute a command."""
     signature = inspect.signature(method)
     try:
         signature.bind(session, *words)

@@ -107,12 +107,7 @@ class AgentSolver(RunnableSolver):
         self.iteration += iterations
 
     def _update_player(self, player: int, is_first: bool) -> None:
-        """Update the strategies of a player at all infosets.
-
-        Args:
-            player: The player.
-            is_first: True in the first iteration.
-        """
+        """Update the strategies of a player at all infosets."""
         form, value, others = self.game.form, self._value, self._others.of(player, self._reach)
         value[form.of_player(player)] = 0.0
         evaluation.add_payoffs(form, player, self._reach, value)

@@ -110,14 +110,7 @@ def quasi_perfect(game: Flat) -> QuasiPerfect:
 def _result(
     game: FlatGame, program: _Program, reaches: np.ndarray, trembles: Fraction
 ) -> QuasiPerfect:
-    """Make the result from perturbed own reaches.
-
-    Args:
-        game: The game.
-        program: The perturbed programs of the game.
-        reaches: Fractions (sequences, powers): own reaches as polynomials in ``e``.
-        trembles: The number ``e`` at which the basis was found.
-    """
+    """Make the result from perturbed own reaches."""
     limits = [Fraction(1)] * game.n_sequences
     for infoset, sequences in enumerate(program.sequences):
         parent_reaches = reaches[program.parent_sequence[infoset]]
@@ -195,9 +188,6 @@ class _Program:
     def stable(self, trembles: Fraction) -> np.ndarray | None:
         """Compute own reaches for all small ``e`` from an optimal basis for a single ``e``.
 
-        Args:
-            trembles: The single ``e``.
-
         Returns:
             Object array (sequences, powers) of fractions; None if the basis is not stable.
         """
@@ -245,10 +235,6 @@ class _Program:
 
         Rows are the constraints of player 0, then sequences of player 1.  Columns are sequences of
         player 0, then the values of player 1's infosets.
-
-        Args:
-            first_basis: Sequences of player 0 in the basis.
-            second_basis: Sequences of player 1 in the basis.
         """
         lines = _constraints(self, 0, first_basis)
         width = 1 + len(self.sides[1].infosets)
@@ -329,11 +315,6 @@ def _constraints(program: _Program, player: int, sequences: list[int]) -> list[l
 
     Row 0 is the empty sequence.  In the row of an infoset, its actions have 1, and its parent
     sequence has -1.
-
-    Args:
-        program: The perturbed programs.
-        player: The player.
-        sequences: Sequences of the columns.
     """
     side, column_of = program.sides[player], {s: column for column, s in enumerate(sequences)}
     rows = [[Fraction(0)] * len(sequences) for _ in range(1 + len(side.infosets))]
@@ -379,12 +360,7 @@ def _matrix(lines: Any) -> Any:
 
 
 def _independent(lines: list[list[Fraction]], order: list[int]) -> list[int]:
-    """Select a maximal set of linearly independent columns, preferring early ones in an order.
-
-    Args:
-        lines: Rows of the matrix.
-        order: Columns in the order of preference.
-    """
+    """Select a maximal set of linearly independent columns, preferring early ones in an order."""
     reduced, rank = _matrix([[line[c] for c in order] for line in lines]).rref()
     independent, column = [], 0
     for row in range(rank):

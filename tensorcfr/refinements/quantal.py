@@ -176,11 +176,7 @@ class _Branch:
         return None
 
     def trace_to(self, aim: float) -> np.ndarray:
-        """Trace the branch to the first equilibrium with a ``lambda``, and return its strategies.
-
-        Raises:
-            RuntimeError: The branch cannot be traced so far.
-        """
+        """Trace the branch to the first equilibrium with a ``lambda``; return its strategies."""
         lambdas = np.append(np.zeros(len(self.point) - 1), 1.0)
         for _ in range(MOST_STEPS):
             if self.point[-1] == aim:

@@ -313,10 +313,6 @@ def _line(row: SweepRow) -> bytes:
 def parse_table(content: bytes, name: str) -> Iterator[SweepRow]:
     """Yield the rows of a table.
 
-    Args:
-        content: Content of the file.
-        name: Name of the file in errors.
-
     Raises:
         ValueError: The content is not the table of a sweep, or it is damaged; the message names
             line and column.

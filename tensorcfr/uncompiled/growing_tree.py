@@ -308,12 +308,7 @@ class GrowingTree:
         return row
 
     def _add_chance(self, node: Node, first: int) -> int:
-        """Add the outcomes of a chance node, and return the number of the chance node.
-
-        Args:
-            node: The chance node.
-            first: Slot of the child after its first outcome.
-        """
+        """Add the outcomes of a chance node, and return the number of the chance node."""
         count, chance = node.count, self._chance
         begin, end = self._outcomes, self._outcomes + count
         sizes = (chance + 1, chance + 2, end, end)

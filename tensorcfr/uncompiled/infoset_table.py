@@ -138,8 +138,7 @@ class InfosetTable:
         return self._kind_by_id.get(id(actions))
 
     def _kind_by_labels(self, actions: Sequence[Hashable]) -> int:
-        """Return the index of a tuple of actions with the same labels; add the tuple if it is
-        new."""
+        """Return the index of a tuple of actions with the same labels, added if it is new."""
         names = tuple(map(str, actions))
         kind = self._kind_of.setdefault(names, len(self.names))
         if kind == len(self.names):
@@ -325,9 +324,6 @@ def _texts(arrays: Any, key: str, ends: str) -> list[str]:
         arrays: Arrays by name.
         key: Name of the array of bytes, uint8.
         ends: Name of the array of the ends of texts, int64 (texts,).
-
-    Raises:
-        ValueError: An array has a wrong dtype or shape, or is not UTF-8; names it.
     """
     blob = arrays[key]
     if blob.dtype != np.uint8 or blob.ndim != 1:
@@ -344,11 +340,7 @@ def _texts(arrays: Any, key: str, ends: str) -> list[str]:
 
 
 def _checked_ends(arrays: Any, key: str, end: int) -> np.ndarray:
-    """Return an array of ends, int64 (pieces,), after checking that it rises to ``end``.
-
-    Raises:
-        ValueError: The array has a wrong dtype or shape, falls, or ends elsewhere; names it.
-    """
+    """Return an array of ends, int64 (pieces,), after checking that it rises to ``end``."""
     ends: np.ndarray = arrays[key]
     if ends.dtype != np.int64 or ends.ndim != 1:
         raise ValueError(f"{key} is {ends.dtype} {ends.shape}, not a row of int64")

@@ -122,10 +122,6 @@ class Histories:
     def step(self, node: Node, index: int) -> Node:
         """Make the history after an action or outcome that is not in ``node.children``.
 
-        Args:
-            node: The history before.
-            index: Index of the action or outcome.
-
         Raises:
             GameError: The rules break their contract, or the history is too long; names it.
             ImperfectRecallError: The player who acts at the new history forgets one of their own
@@ -168,8 +164,7 @@ class Histories:
             raise_named(error, lambda: self.where(child))
 
     def _state_of(self, node: Node, advance: Callable[[Any, Any], Any]) -> Any:
-        """Recompute the game state at a history that gave it up, from its nearest ancestor with a
-        game state."""
+        """Recompute a game state that was given up from the nearest ancestor that has one."""
         edges: list[Any] = []
         while node.state is None and node.parent is not None:
             edges.extend(_steps_into(node))
@@ -276,10 +271,6 @@ class Histories:
 
     def draw(self, node: Node, number: float) -> int:
         """Draw an outcome of a chance node; see :func:`tensorcfr.kernels.alias.draw_by_alias`.
-
-        Args:
-            node: The chance node.
-            number: Random number, uniform in [0, 1).
 
         Returns:
             Index of the outcome.

@@ -282,8 +282,7 @@ class CardHandNodes(HandNodes):
     def _make_names(
         self, player: int, board: tuple[int, ...]
     ) -> tuple[list[str], list[str]] | None:
-        """Return the made hand and the draw of each hand of a player; None if they have no
-        names."""
+        """Return made hand and draw of each hand of a player; None if they have no names."""
         if self._numbers is not None and len(board) >= 3:
             cards, hands = self._numbers[list(board)], self._numbers[self.rules.hands[player]]
             return made_hands(tuple(cards.tolist()), hands), draws(tuple(cards.tolist()), hands)
@@ -423,8 +422,7 @@ class CardHandNodes(HandNodes):
 
 
 def _means(numbers: Sequence[np.ndarray], joint: list[np.ndarray]) -> list[float | None]:
-    """Return the mean of a number over each player's range; None for an empty range, and for a
-    player who has no such number."""
+    """Return the mean of a number over each player's range; None if it is empty or unknown."""
     means: list[float | None] = []
     for number, reach in zip(numbers, joint, strict=True):
         is_held = reach > 0

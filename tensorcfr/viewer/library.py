@@ -190,10 +190,6 @@ class Library:
     def keep_solutions(self, solutions: Iterable[Any], view: Mapping[str, Any]) -> list[Path]:
         """Save solutions under the names :data:`LAST`, in place of earlier ones.
 
-        Args:
-            solutions: Solutions, at most two.
-            view: State of the page that shows them.
-
         Returns:
             The paths.
 
@@ -209,11 +205,7 @@ class Library:
 
 
 def _first_bytes(path: Path) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        ValueError: The file has more than :data:`MAX_BYTES`.
-    """
+    """Return the content of a file."""
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:

@@ -289,11 +289,7 @@ class Reports:
 
 
 def _line(nodes: PublicNodes, node: int) -> str:
-    """Return the line to a node, with ``*`` for dealt cards.
-
-    Raises:
-        ValueError: There is no such node, or nobody acts there.
-    """
+    """Return the line to a node, with ``*`` for dealt cards."""
     if nodes.player(node) < 0:
         raise ValueError("a report is of a line after which a player acts")
     steps, parent = [], 0
@@ -304,16 +300,7 @@ def _line(nodes: PublicNodes, node: int) -> str:
 
 
 def _boards(text: str, spot: Spot) -> list[Flop]:
-    """Return the boards of a text.
-
-    Args:
-        text: A number of flops, or boards.
-        spot: The spot, whose board has as many cards as each board.
-
-    Raises:
-        ValueError: The number is out of range or does not apply to the spot, or there are no or too
-            many boards, or one occurs twice or has another number of cards.
-    """
+    """Return the boards of a text."""
     n_cards = len(spot.board)
     words = text.replace(",", " ").split()
     if len(words) == 1 and words[0].isdecimal():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -65,6 +66,8 @@ def respond_to(
     if target is None:
         raise RefusedError(404, "not found")
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if method == "POST" and not isinstance(body, dict):
+        raise TypeError("expected an object")
     answer = plain(handler(target, query if method == "GET" else body))
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
@@ -85,56 +88,18 @@ def refusal(error: Exception, path: str) -> tuple[int, str]:
     return 500, "internal error"
 
 
-def _node(session: Session, query: Mapping[str, str]) -> Any:
-    solution = whole_number(query.get("solution", "0"))
-    return session.node(whole_number(query["id"]), solution, PATIENCE)
+def _number(request: Mapping[str, Any], name: str) -> int:
+    """Return a whole number of a query; 0 if it is missing."""
+    return whole_number(request.get(name, "0"))
 
 
-def _extra(session: Session, query: Mapping[str, str]) -> Any:
-    solution = whole_number(query.get("solution", "0"))
-    return session.extra(query["name"], whole_number(query["id"]), solution)
-
-
-def _solve(session: Session, body: Any) -> Any:
-    _checked_object(body)
-    options = (body.get(name) for name in ("locks", "iterations", "target"))
-    session.solve(*options, for_chips=body.get("for_chips") is True)
-    return session.status()
-
-
-def _respond(session: Session, body: Any) -> Any:
-    session.respond(_checked_object(body), body.get("iterations"))
-    return session.status()
-
-
-def _stop(session: Session, body: Any) -> Any:
-    session.stop()
-    return session.status()
-
-
-def _begin(start: SpotForm, body: Any) -> Any:
-    start.begin(body)
-    return start.status()
-
-
-def _cancel(start: SpotForm, body: Any) -> Any:
-    start.cancel()
-    return start.status()
-
-
-def _size(start: SpotForm, body: Any) -> Any:
-    request = _checked_object(body)
-    return start.size(request.get("spot"), request.get("precision"))
-
-
-def _tree(start: SpotForm, body: Any) -> Any:
-    request = _checked_object(body)
-    return start.tree(request.get("spot"), request.get("line"), request.get("size", ""))
+def _given(request: Mapping[str, Any], *names: str) -> Iterator[Any]:
+    """Yield some entries of a request; None for those that are missing."""
+    return map(request.get, names)
 
 
 def _reporting_mistakes(handler: Callable[[SpotForm, Any], Any]) -> Callable[[SpotForm, Any], Any]:
-    """Make a handler that reports mistakes in its answer as ``error``, because the user is still
-    typing."""
+    """Make a handler that answers mistakes as ``error``, because the user is still typing."""
 
     def answer(start: SpotForm, body: Any) -> Any:
         try:
@@ -145,84 +110,80 @@ def _reporting_mistakes(handler: Callable[[SpotForm, Any], Any]) -> Callable[[Sp
     return answer
 
 
-def _checked_object(body: Any) -> Any:
-    if not isinstance(body, dict):
-        raise TypeError("expected an object")
-    return body
+def _status_after(
+    change: Callable[[Any, Any], object], part: Callable[[Any], Any] = lambda whole: whole
+) -> Callable[[Any, Any], Any]:
+    """Make a handler that changes a part of a session or of the form, and returns its status."""
+
+    def answer(whole: Any, body: Any) -> Any:
+        change(part(whole), body)
+        return part(whole).status()
+
+    return answer
 
 
-def _begin_report(session: Session, body: Any) -> Any:
-    _checked_object(body)
-    session.reports.begin(*(body.get(name) for name in ("boards", "node", "target")))
-    return session.reports.status()
-
-
-def _open_board(session: Session, body: Any) -> Any:
-    session.reports.open(_checked_object(body).get("board"))
-    return session.reports.status()
-
-
-def _stop_report(session: Session, body: Any) -> Any:
-    session.reports.stop()
-    return session.reports.status()
-
-
-ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "/api/about": ("GET", lambda session, request: session.about(PATIENCE)),
-    "/api/node": ("GET", _node),
-    "/api/extra": ("GET", _extra),
-    "/api/iterations": (
-        "GET",
-        lambda session, request: session.iterations(request.get("line", "")),
+REPORTS = attrgetter("reports")
+GETS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "/api/about": lambda session, query: session.about(PATIENCE),
+    "/api/node": lambda session, query: session.node(
+        whole_number(query["id"]), _number(query, "solution"), PATIENCE
     ),
-    "/api/search": ("GET", lambda session, request: session.nodes.search(request["q"])),
-    "/api/status": ("GET", lambda session, request: session.status()),
-    "/api/solve": ("POST", _solve),
-    "/api/respond": ("POST", _respond),
-    "/api/joint": (
-        "GET",
-        lambda session, request: session.joint_play(whole_number(request["iterations"])),
+    "/api/extra": lambda session, query: session.extra(
+        query["name"], whole_number(query["id"]), _number(query, "solution")
     ),
-    "/api/stop": ("POST", _stop),
-    "/api/train": ("GET", lambda session, request: session.trainer.state()),
-    "/api/train/deal": (
-        "POST",
-        lambda session, request: session.trainer.deal(
-            *(_checked_object(request).get(name) for name in ("solution", "seat", "node"))
-        ),
+    "/api/iterations": lambda session, query: session.iterations(query.get("line", "")),
+    "/api/search": lambda session, query: session.nodes.search(query["q"]),
+    "/api/status": lambda session, query: session.status(),
+    "/api/joint": lambda session, query: session.joint_play(whole_number(query["iterations"])),
+    "/api/train": lambda session, query: session.trainer.state(),
+    "/api/report": lambda session, query: session.reports.status(
+        _number(query, "number"), _number(query, "known")
     ),
-    "/api/train/act": (
-        "POST",
-        lambda session, request: session.trainer.act(_checked_object(request).get("action")),
+    f"{FORM}about": lambda start, query: start.about(),
+    f"{FORM}status": lambda start, query: start.status(),
+    f"{FORM}fields": lambda start, query: start.fields(),
+}
+"""Handler of each request without a body, by path."""
+POSTS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "/api/solve": _status_after(
+        lambda session, body: session.solve(
+            *_given(body, "locks", "iterations", "target"),
+            for_chips=body.get("for_chips") is True,
+        )
     ),
-    "/api/report": (
-        "GET",
-        lambda session, request: session.reports.status(
-            *(whole_number(request.get(name, "0")) for name in ("number", "known"))
-        ),
+    "/api/respond": _status_after(
+        lambda session, body: session.respond(body, body.get("iterations"))
     ),
-    "/api/report/begin": ("POST", _begin_report),
-    "/api/report/open": ("POST", _open_board),
-    "/api/report/stop": ("POST", _stop_report),
-    f"{FORM}about": ("GET", lambda start, request: start.about()),
-    f"{FORM}status": ("GET", lambda start, request: start.status()),
-    f"{FORM}range": (
-        "POST",
-        _reporting_mistakes(lambda start, request: start.range(**_checked_object(request))),
+    "/api/stop": _status_after(lambda session, body: session.stop()),
+    "/api/train/deal": lambda session, body: session.trainer.deal(
+        *_given(body, "solution", "seat", "node")
     ),
-    f"{FORM}size": ("POST", _reporting_mistakes(_size)),
-    f"{FORM}tree": ("POST", _reporting_mistakes(_tree)),
-    f"{FORM}read": (
-        "POST",
-        _reporting_mistakes(lambda start, request: start.read(**_checked_object(request))),
+    "/api/train/act": lambda session, body: session.trainer.act(body.get("action")),
+    "/api/report/begin": _status_after(
+        lambda reports, body: reports.begin(*_given(body, "boards", "node", "target")), REPORTS
     ),
-    f"{FORM}solve": ("POST", _begin),
-    f"{FORM}cancel": ("POST", _cancel),
-    f"{FORM}fields": ("GET", lambda start, request: start.fields()),
-    f"{FORM}save": ("POST", lambda start, request: start.save(_checked_object(request))),
-    f"{FORM}open": ("POST", lambda start, request: start.open(_checked_object(request))),
-    f"{FORM}remove": ("POST", lambda start, request: start.remove(_checked_object(request))),
-    f"{FORM}page": ("POST", lambda start, request: start.keep_page(_checked_object(request))),
+    "/api/report/open": _status_after(
+        lambda reports, body: reports.open(body.get("board")), REPORTS
+    ),
+    "/api/report/stop": _status_after(lambda reports, body: reports.stop(), REPORTS),
+    f"{FORM}range": _reporting_mistakes(lambda start, body: start.range(**body)),
+    f"{FORM}size": _reporting_mistakes(
+        lambda start, body: start.size(*_given(body, "spot", "precision"))
+    ),
+    f"{FORM}tree": _reporting_mistakes(
+        lambda start, body: start.tree(body.get("spot"), body.get("line"), body.get("size", ""))
+    ),
+    f"{FORM}read": _reporting_mistakes(lambda start, body: start.read(**body)),
+    f"{FORM}solve": _status_after(lambda start, body: start.begin(body)),
+    f"{FORM}cancel": _status_after(lambda start, body: start.cancel()),
+    f"{FORM}save": lambda start, body: start.save(body),
+    f"{FORM}open": lambda start, body: start.open(body),
+    f"{FORM}remove": lambda start, body: start.remove(body),
+    f"{FORM}page": lambda start, body: start.keep_page(body),
+}
+"""Handler of each request with a body, which is an object, by path."""
+ROUTES = {path: ("GET", handler) for path, handler in GETS.items()} | {
+    path: ("POST", handler) for path, handler in POSTS.items()
 }
 """Method and handler by path."""
 

@@ -359,12 +359,7 @@ class Session:
         return {"iterations": iterations, **gaps}
 
     def _start(self, iterations: Any, work: Callable[[Running], None]) -> None:
-        """Start work in the background.
-
-        Raises:
-            BusyError: A solve is running.
-            ValueError: The number of iterations is out of range.
-        """
+        """Start work in the background."""
         if type(iterations) is not int or not 1 <= iterations <= MAX_ITERATIONS:
             raise ValueError(
                 f"iterations must be a whole number from 1 to {MAX_ITERATIONS:,}, not "

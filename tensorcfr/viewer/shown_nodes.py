@@ -234,8 +234,7 @@ class Nodes(ABC):
 
     @abstractmethod
     def _exactly(self, label: str) -> dict[str, int]:
-        """Return the canonical label and the node of an infoset; nothing if the label does not
-        exist."""
+        """Return canonical label and node of an infoset; nothing if there is none."""
 
     @abstractmethod
     def _labelled(self) -> Iterable[tuple[str, int]]:
@@ -365,19 +364,14 @@ class HandNodes(Nodes):
         return data | self._in_groups(number, own_reaches, joint, of)
 
     def _player(self, number: int) -> int:
-        """Return the player who acts at a node.
-
-        Raises:
-            ValueError: There is no such node.
-        """
+        """Return the player who acts at a node."""
         try:
             return self.nodes.player(number)
         except ValueError:
             raise ValueError(f"{self.game.name} has no public node {number}") from None
 
     def _path(self, number: int) -> list[dict[str, Any]]:
-        """Return the nodes from the root to a node, each with its label, its player and its
-        children."""
+        """Return the nodes from the root to a node, with labels, players and children."""
         path = []
         for node, label in [(self.root, START), *self.nodes.path(number)]:
             player = self.nodes.player(node)
@@ -411,8 +405,7 @@ class HandNodes(Nodes):
         return {}
 
     def _locks(self, node: int, listed: np.ndarray, of: SolutionValues) -> list[Any]:
-        """Return the locked probabilities of each hand at a node; None if the hand is not
-        locked."""
+        """Return the locked probabilities of each hand at a node; None without a lock."""
         by_hand: dict[int, Any] = {}
         for hands, lock in of.locks.get(node, []):
             numbers = np.flatnonzero(hands) if hands.dtype == bool else hands
@@ -420,8 +413,7 @@ class HandNodes(Nodes):
         return [by_hand.get(hand) for hand in listed.tolist()]
 
     def _action_reaches(self, node: int, joint: np.ndarray, of: SolutionValues) -> np.ndarray:
-        """Return the probability of reaching a decision and taking each action, float64
-        (actions,)."""
+        """Return the probability of a decision and each action, float64 (actions,)."""
         hands = self._possible_hands(node, self.nodes.player(node))
         played = of.solution.policy.at(self.nodes.layout(node).numbers(hands))
         action_reaches: np.ndarray = joint[hands] @ played
@@ -436,8 +428,7 @@ class HandNodes(Nodes):
         return own_reaches, self._joint(number, own_reaches)
 
     def _joint(self, node: int, own_reaches: list[np.ndarray]) -> list[np.ndarray]:
-        """Return, for each player, float64 (hands,): probability of holding a hand and reaching a
-        node."""
+        """Return, for each player, float64 (hands,): probability of a hand and the node."""
         return [
             reach * self.nodes.counterfactual_reach(node, player, own_reaches)
             for player, reach in enumerate(own_reaches)
@@ -516,10 +507,7 @@ class InfosetNodes(Nodes):
         if node == ROOT:
             sequences = form.player_sequences[:-1].tolist()
         else:
-            infoset_sequences = self.game.sequences(node)
-            sequences = list(
-                range(infoset_sequences.start, infoset_sequences.stop, infoset_sequences.step)
-            )
+            sequences = [*range(self.game.n_sequences)[self.game.sequences(node)]]
         # The infosets after a sequence are consecutive in this order.
         order, parent = self._by_parent
         begin, end = np.searchsorted(parent, [sequences, np.array(sequences) + 1])
@@ -538,16 +526,14 @@ class InfosetNodes(Nodes):
 
     @cached_property
     def _by_parent(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64 (infosets,) each: infosets sorted by parent sequence, and their parent
-        sequences."""
+        """int64 (infosets,) each: infosets sorted by parent sequence, and these sequences."""
         parent = self.game.form.infoset_parent.astype(np.int64)
         order = np.argsort(parent, kind="stable")
         return order, parent[order]
 
     @cached_property
     def _before(self) -> np.ndarray:
-        """int64 (infosets,): previous infoset of the same player; :data:`ROOT` for a first
-        infoset."""
+        """int64 (infosets,): previous infoset of the player, or :data:`ROOT`."""
         form = self.game.form
         previous: np.ndarray = form.owners[0][form.infoset_parent]
         return previous
@@ -576,14 +562,8 @@ class InfosetNodes(Nodes):
             ]
             return data | {"name": "start", "kind": "list", "reach": 1.0, "children": children}
         row = self._row(number, of)
-        infoset_sequences = game.sequences(number)
-        children = []
-        for action, sequence, chosen in zip(
-            row["actions"],
-            range(infoset_sequences.start, infoset_sequences.stop, infoset_sequences.step),
-            row["p"],
-            strict=True,
-        ):
+        sequences, children = range(game.n_sequences)[game.sequences(number)], []
+        for action, sequence, chosen in zip(row["actions"], sequences, row["p"], strict=True):
             entries = self._listed(sequence, action, chosen, of)
             children += entries or [
                 {"id": None, "label": action, "p": chosen, "leaf": True, "row": None}

@@ -170,8 +170,6 @@ class SpotForm:
             ValueError: The spot, the game, the target, the precision or the threads are invalid.
             MemoryError: The spot does not fit into the free memory.
         """
-        if not isinstance(request, Mapping):
-            raise TypeError("expected an object")
         source: Any = request.get("game")
         target = request.get("target")
         if target is not None:
@@ -204,11 +202,7 @@ class SpotForm:
         target: Callable[..., tuple[Session, Mapping[str, Any]]],
         *arguments: Any,
     ) -> None:
-        """Run work in a thread; its result becomes the session, with the state of its page.
-
-        Raises:
-            BusyError: A game is being built.
-        """
+        """Run work in a thread; its result becomes the session, with the state of its page."""
 
         def run() -> None:
             try:
@@ -286,11 +280,7 @@ class SpotForm:
     # ------------------------------------------------------------------------------------- library
 
     def _library(self) -> Library:
-        """Return the library.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """Return the library."""
         if self.library is None:
             raise ValueError("this viewer has no folder to save in")
         return self.library
@@ -424,11 +414,7 @@ class SpotForm:
 
 
 def _view_of(view: Any) -> dict[str, Any]:
-    """Return the state of a page: the fragment of its address, and its locks.
-
-    Raises:
-        TypeError: The state is not such a mapping.
-    """
+    """Return the state of a page: the fragment of its address, and its locks."""
     if not isinstance(view, Mapping):
         raise TypeError("the state of the page must be an object")
     address, locks = view.get("address", ""), view.get("locks", {})
@@ -465,17 +451,7 @@ def _threads(threads: Any) -> int | str:
 
 
 def _fitting(rules: Spot, precision: str, spare: int = 0) -> tuple[GameSize, int]:
-    """Return the size of a spot, and the bytes to build and solve it.
-
-    Args:
-        rules: The spot.
-        precision: Precision of the solve.
-        spare: Bytes that will be free in addition.
-
-    Raises:
-        ValueError: The spot is too large to count.
-        MemoryError: It does not fit into the free memory; names both amounts and a remedy.
-    """
+    """Return the size of a spot, and the bytes to build and solve it."""
     size = game_size(rules, seconds=COUNT_SECONDS)
     if not size.is_whole:
         raise ValueError(

@@ -114,7 +114,7 @@ class Trainer:
             if match.is_over:
                 raise ValueError("the play is over: deal the next one")
             rated = self._coach.rate(match.position, action)  # type: ignore[union-attr]
-            self._rated.append((rated, self._described(match.position.node)))
+            self._rated.append((rated, self._session.nodes.at_table(match.position.node)))
             match.act(action)
             self._advance()
             return self._state()
@@ -137,10 +137,6 @@ class Trainer:
             match.resolve_and_act()
         if match.is_over:
             self.log.add(self._play())
-
-    def _described(self, node: int) -> dict[str, Any]:
-        """Return the board and the chips at a node, in games that have them."""
-        return self._session.nodes.at_table(node)
 
     def _play(self) -> dict[str, Any]:
         """Return the finished play for the log."""
@@ -218,7 +214,7 @@ class Trainer:
                 "won": match.utilities()[self._seat] if match.is_over else None,
                 "decisions": decisions,
                 "number": self._plays,
-                **self._described(position.node),
+                **self._session.nodes.at_table(position.node),
             },
             "statistics": statistics,
         }

@@ -87,11 +87,7 @@ class TrainingLog:
             self.problem = f"not saved: {error}"
 
     def statistics(self, digest: str) -> dict[str, Any]:
-        """Return sums over this session, a game, and all plays.
-
-        Args:
-            digest: Digest of the game.
-        """
+        """Return sums over this session, a game, and all plays."""
         if digest not in self._statistics:
             self._statistics[digest] = self._compute(digest)
         return self._statistics[digest] | {"problem": self.problem}
@@ -136,8 +132,7 @@ def _sums(plays: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _totals(decisions: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the number of decisions, of those that are right, and their mean cost as a share of
-    the pot; None if there are none with a pot."""
+    """Return counts of decisions and of right ones, and the mean cost as a share of the pot."""
     each = [(bool(taken["right"]), float(taken["cost"]), taken["share"]) for taken in decisions]
     shares = [float(share) for _, _, share in each if share is not None]
     return {

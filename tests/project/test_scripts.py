@@ -156,9 +156,9 @@ def test_the_loops_on_tutorials_are_what_they_say() -> None:
         from tensorcfr.algorithms import CFR, CFR_PLUS, CHANCE_SAMPLING
         from tensorcfr.evaluation import expected_values
 
-        game = compile_game("kuhn")
+        game = script.the_game(3)[0]
         dealt = np.array([3, 3, 0, 5, 1, 2, 4, 3, 0, 2])
-        sums = script.train(dealt, np.arange(1, 11))[2]
+        sums = script.train(dealt, np.arange(1, 11), False)[1]
         state = None
         for t, deal in enumerate(dealt):
             cards = ["JQK"[card] for card in script.DEALS[deal]]
@@ -166,7 +166,7 @@ def test_the_loops_on_tutorials_are_what_they_say() -> None:
             solver = SampledSolver(game, record, state=state, iteration=t, deal=cards)
             solver.iterate()
             state = solver.state
-            found = script.average_policy(game, sums[t]).probabilities
+            found = script.average(sums[t]).probabilities
             np.testing.assert_allclose(found, solver.average_probabilities(), atol=1e-12)
 
         for loop, record in ((0, CFR), (2, CFR_PLUS(average_power=0))):
@@ -180,10 +180,8 @@ def test_the_loops_on_tutorials_are_what_they_say() -> None:
         for _ in range(10_000):
             total += expected_values(game, solver.current_policy())[0]
             solver.iterate()
-        assert abs(total / 10_000 - script.PRINTED) < 1e-13
-        page = script.PAGE.read_text()
-        written = script.page_with(page, "tutorial_curves", {"said": "new"})
-        assert written.count("new") == page.count("new") + 1
+        # Programs of J. Sermeno print this mean of the values of the strategies played.
+        assert abs(total / 10_000 + 0.05666979368427769) < 1e-13
     """
     done = python("-c", code)
     assert done.returncode == 0, done.stderr
@@ -241,4 +239,4 @@ def test_the_loops_of_a_hundred_cards(tmp_path: Path) -> None:
 def test_pages_of_the_tutorials_in_seconds(name: str) -> None:
     done = python("-m", f"scripts.{name}", "--quick")
     assert done.returncode == 0, done.stderr
-    assert "| ---" in done.stderr
+    assert "| ---" in done.stdout

@@ -106,8 +106,7 @@ def check_copies(reader: Reader) -> None:
 
 
 def _used(form: SequenceForm) -> np.ndarray:
-    """Return whether an infoset of the player or a payoff of any player follows each sequence, bool
-    (sequences,)."""
+    """Return whether an infoset or a payoff follows each sequence, bool (sequences,)."""
     used = np.zeros(form.n_sequences, dtype=bool)
     used[form.infoset_parent] = True
     for player in range(form.n_players):
@@ -119,8 +118,7 @@ def _used(form: SequenceForm) -> np.ndarray:
 
 
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield number and merged sequences, uint32 (actions, lanes), of every bucket that is not
-    omitted."""
+    """Yield number and merged sequences, uint32 (actions, lanes), of buckets that are kept."""
     form, sequence = reader.form, reader.game.merged_numbers
     mapped_buckets = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
     for bucket in mapped_buckets.tolist():
@@ -187,8 +185,7 @@ def check_parent(reader: Reader) -> None:
 
 
 def _is_idle(form: SequenceForm) -> np.ndarray:
-    """Return whether nothing follows the actions of an infoset: no infoset of the player, and no
-    payoff of any player, bool (infosets,)."""
+    """Return whether neither infosets nor payoffs follow an infoset, bool (infosets,)."""
     used, (infoset, _) = _used(form), form.owners
     busy = np.zeros(form.n_infosets, dtype=bool)
     busy[infoset[used & (infoset >= 0)]] = True
@@ -349,8 +346,7 @@ def multiply(form: SequenceForm, player: int, weight: np.ndarray, payoffs: np.nd
 
 
 def _add_to_parents(reader: Reader, player: int, payoff: np.ndarray) -> None:
-    """Add payoffs of a player's omitted sequences, float64 (sequences,), to their parent sequences,
-    in place."""
+    """Add payoffs, float64 (sequences,), of omitted sequences to their parents, in place."""
     # From the deepest bucket up, because the parent may be omitted too.
     for bucket, sequences, parents in reversed(list(_omitted(reader))):
         if reader.bucket_player[bucket] == player:

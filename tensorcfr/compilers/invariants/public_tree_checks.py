@@ -282,8 +282,7 @@ class _Probe:
         self.hand[:, 1] = 1.0
 
     def of_sequences(self, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the public step of every sequence of a player, and the random weight of its
-        hand."""
+        """Return public step and random weight of the hand of every sequence of a player."""
         form = self.form
         bucket_range = slice(*form.player_buckets[player : player + 2].tolist())
         numbers = range(bucket_range.start, bucket_range.stop)
@@ -313,8 +312,7 @@ class _Probe:
         return int(form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket] + rank)
 
     def of_tree(self, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the payoffs of a player's public steps from the public tree, and the sums of
-        absolute terms."""
+        """Compute payoffs of a player's public steps from the tree, and sums of absolute terms."""
         reader, tree = self.reader, self.reader.public
         kinds, kind = self._kinds
         value, size = np.zeros((2, len(kinds), 4))

@@ -311,11 +311,7 @@ class SizedBetting(Betting):
         )
 
     def _added_amount(self, label: str, word: str, current_bet: int, top: int, all_in: int) -> int:
-        """Return the amount of an action that is added by hand.
-
-        Raises:
-            ValueError: The label is not a bet or raise with a legal amount.
-        """
+        """Return the amount of an action that is added by hand."""
         if label == ALL_IN and top == all_in:
             return all_in
         amount = self._read(label.removeprefix(word)) if label.startswith(word) else -1

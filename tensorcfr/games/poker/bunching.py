@@ -281,9 +281,6 @@ def _deals(hands: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, 
 def _number(sets: np.ndarray) -> np.ndarray:
     """Return the index of each set among all sets of its size (combinatorial number system).
 
-    Args:
-        sets: Positions of cards in ascending order, (..., size).
-
     Returns:
         int64 (...,).
     """

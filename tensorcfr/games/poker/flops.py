@@ -32,9 +32,6 @@ def texture(board: str) -> dict[str, str]:
     >>> texture("Td9d6h")
     {'suits': 'two-tone', 'pairing': 'unpaired', 'height': 'T', 'straights': 'possible'}
 
-    Args:
-        board: Three to five cards.
-
     Returns:
         ``suits``: ``"rainbow"``, ``"two-tone"`` or ``"monotone"``; ``pairing``: ``"unpaired"``,
         ``"paired"`` or ``"trips"``; ``height``: the highest rank; ``straights``: ``"possible"`` if

@@ -163,8 +163,7 @@ class MultiwayBetting(SizedBetting):
         return self._pass_on(opened, -1)
 
     def _pass_on(self, state: MultiwayState, player: int) -> MultiwayState:
-        """Return the state in which the next player after ``player`` acts, or the street is
-        over."""
+        """Return the state in which the next player acts, or the street is over."""
         players = len(self.stacks)
         order = ((player + 1 + k) % players for k in range(players))
         acting = next((p for p in order if state.waiting[p]), None)

@@ -203,11 +203,7 @@ class Spot(CardGame):
         )
 
     def _check_players(self, stacks: Any) -> None:
-        """Check the options that depend on the number of players.
-
-        Raises:
-            ValueError: There is a wrong number of stacks, or an option is for two players only.
-        """
+        """Check the options that depend on the number of players."""
         players = self.n_players
         if isinstance(stacks, tuple) and (players == 2 or len(stacks) != players):
             advice = f"give one or {players}" if players > 2 else f"there are {players} players"
@@ -570,11 +566,7 @@ def _plain(number: float) -> float:
 
 
 def _multiple(what: str, chips: float, chip: float) -> int:
-    """Convert chips to a multiple of the smallest chip.
-
-    Raises:
-        ValueError: The chips are not a multiple.
-    """
+    """Convert chips to a multiple of the smallest chip."""
     number = Decimal(str(chips)) / Decimal(str(chip))
     if number != int(number):
         raise ValueError(

@@ -259,8 +259,7 @@ def holdem_shares(counts: np.ndarray) -> np.ndarray:
 
 
 def _suited(classes: Classes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the suited classes of hold'em, the offsuit class of the same ranks for each, and all
-    classes with the suited ones last."""
+    """Return suited classes, their offsuit classes, and all classes with the suited ones last."""
     ranks, suits = np.divmod(HANDS[np.unique(classes.of_hand, return_index=True)[1]], len(SUITS))
     is_suited = suits[:, 0] == suits[:, 1]
     code = ranks @ np.array([len(RANKS), 1])
