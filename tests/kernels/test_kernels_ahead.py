@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from importlib import import_module, reload
 from pathlib import Path
@@ -132,6 +133,30 @@ def test_without_a_helper_this_process_compiles(
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable(tmp_path))
     monkeypatch.setattr(jit_ahead, "_can_fork", lambda: False)
+    use(kernels)
+    assert kernels.long.stats.cache_misses
+    assert kernels.short.stats.cache_misses
+
+
+def test_a_helper_of_other_sources_compiles_nothing(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package may have been replaced since this process has started."""
+    monkeypatch.setattr(jit_ahead, "_can_fork", lambda: False)
+    monkeypatch.setattr(jit_ahead, "digest_of_sources", lambda: "of the sources before")
+    use(kernels)
+    assert kernels.long.stats.cache_misses
+    assert kernels.short.stats.cache_misses
+
+
+def test_a_helper_that_does_not_answer_is_ended(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not jit_ahead._can_fork():
+        pytest.skip("another system, or other threads run")
+    for module in (jit_ahead, jit_pieces):
+        monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(jit_ahead, "serve", lambda *_: time.sleep(1000))
     use(kernels)
     assert kernels.long.stats.cache_misses
     assert kernels.short.stats.cache_misses
