@@ -285,8 +285,8 @@ def evaluate_flat(
 class ProfileArrays(NamedTuple):
     """Strategies, and values under them, for each sequence.
 
-    Arrays have the precision of the solver state, and the length of the trunk or of the largest
-    branch, except where noted.
+    Arrays are float64, and have the length of the trunk or of the largest branch, except where
+    noted.
     """
 
     trunk_strategy: np.ndarray
@@ -334,8 +334,8 @@ def evaluate_chunked(
         groups: Number of groups into which the branches are divided.
         weight: Weights from which regret matching computes the strategies.
         floor: Share of every strategy that is uniform.
-        trunk: Scratch; ``value`` holds the values under best responses on return.
-        scratch: Scratch of the chunks; ``value`` is used in the same way.
+        trunk: Scratch, float64; ``value`` holds the values under best responses on return.
+        scratch: Scratch of the chunks, float64; ``value`` is used in the same way.
         expected: float64 (chunks + 1, players): modified in place: expected values from the
             terminals of each chunk, and in the last row from those of the trunk.
         best: float64 (players,): modified in place.

@@ -227,6 +227,16 @@ def test_a_piece_of_a_helper_is_that_of_this_process(
     assert not queue.pieces
 
 
+def test_a_piece_that_calls_most_others_is_not_sent(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jit_pieces, "COMPILED_HERE", {kernels.add})
+    queue = Answers(fails)
+    with jit_pieces.put_off_to(queue):
+        assert kernels.long(*np.array([[2.0], [3.0], [4.0]])) == 9.0
+    assert queue.names == ["add_twice"]
+
+
 def test_pieces_without_a_helper_are_compiled_by_the_kernel(kernels: ModuleType) -> None:
     queue = jit_pieces.PieceQueue()
     with jit_pieces.put_off_to(queue):
