@@ -8,13 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
+from .._util.jit import compiled_ahead
 from .._util.signals import put_off
 from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
 from ..analysis import SolvedSpot, prize_table
-from ..analysis.hand_tables import SHARES, UNITS
+from ..analysis.hand_tables import SHARES, UNITS, equities_at
 from ..compilers import GameSize, compile_game, game_size
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..errors import format_bytes, suggest
 from ..formats import save_spot
 from ..formats.other_spots import ENDINGS
@@ -157,7 +160,11 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
         game = compile_game(rules.game, cut=cut, memory_limit=limit, **rules.options)
         if options.forget_rivers and not game.chunks.n_chunks:
             raise ValueError("--forget-rivers needs a spot before the river")
-        with put_off(), solve_bar(0, options.time_limit) as show:
+        with (
+            put_off(),
+            solve_bar(0, options.time_limit) as show,
+            compiled_ahead(partial(_compare_hands, game)),
+        ):
             solution = run(_request(options, game), show.solving, shows_values=True)
         if options.save:
             saved = forget_subgames(solution) if options.forget_rivers else solution
@@ -169,6 +176,12 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
         if options.buckets is not None:
             solution = replace(solution, evaluation=solved_spot.evaluation)
     _show(solved_spot, solution, options, spot_arguments.get("big_blind"))
+
+
+def _compare_hands(game: CompiledGame) -> None:
+    """Call the kernels that compute the equities of :func:`_show`."""
+    nodes = CardNodes.of(game)
+    equities_at(nodes, 0, [np.ones(len(hands)) for hands in nodes.rules.hands])
 
 
 def _show(
