@@ -10,16 +10,16 @@ import re
 import sys
 from collections import Counter, defaultdict
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from hashlib import sha256
 from itertools import combinations, permutations, product
 from math import factorial, floor, perm, prod
+from types import SimpleNamespace
 
 import numpy as np
 
 FORMAT = "tensorcfr certificate 3"
-NUMBER = "[0-9]+(/[0-9]+)?"
-DEPTH = 10_000
+WHOLE, FRACTION = "[0-9]+", "[0-9]+(/[0-9]+)?"
 
 
 class CertificateError(Exception):
@@ -32,240 +32,210 @@ def need(condition, problem):
         raise CertificateError(problem)
 
 
-def numbers(words, pattern="[0-9]+"):
-    """Return the numbers in texts.  They are whole, or have another pattern."""
-    need(all(re.fullmatch(pattern, word) for word in words), f"{words} are not numbers")
-    return [int(word) if word.isdecimal() else Fraction(word) for word in words]
+def numbers(words, pattern=WHOLE):
+    """Return the numbers in texts, of which there is at least one."""
+    wrong = [word for word in words if not re.fullmatch(pattern, word)]
+    need(words and not wrong, f"{wrong} are not numbers")
+    return [Fraction(word) if "/" in word else int(word) for word in words]
 
 
-def evaluate(rules, totals, lines):
-    """Return the sums of payoffs of each player's best response, and of the strategy.
+def evaluate(rules, past, weights, chance):
+    """Return for each player the sums of payoffs of a best response, and of the strategy.
 
-    The last player is chance, whose weights are in the rules.  Sums are arrays (2, hands), for
-    the best response and for the strategy, by a player's last infoset and action.
+    The arguments are the actions and cards until a node, the weights of each player's hands there,
+    and chance's weight.  A path has the weights after an action, and the sums of all that follows.
     """
-    known, gains = {}, defaultdict(int)
-
-    def visit(state, weights, last):
-        kind, *node = rules.node(*state)
+    start = [SimpleNamespace(weights=x, sums=0) for x in weights]
+    infosets, stack = {}, [(past, start, chance)]
+    while stack:
+        past, paths, chance = stack.pop()
+        weights = [path.weights for path in paths]
+        kind, node = rules.node(*past)
         if kind == "end":
-            for player, sums in enumerate(node):
-                for rival in [k for k in reversed(range(len(node))) if k != player]:
-                    sums = np.tensordot(sums, weights[rival], (rival, 0))
-                gains[last[player]] += weights[-1] * np.array([sums, sums * weights[player]])
+            need(len(node) == len(paths), "an end has not one payoff for each player")
+            for player, pays in enumerate(node):
+                rivals = [x * rules.hands[k] for k, x in enumerate(weights) if k != player]
+                sums = chance * rules.hands[player] * reduce(np.dot, rivals, pays)
+                paths[player].sums += np.array([sums, sums * weights[player]])
         elif kind == "chance":
-            same = node and sum(x for x, _ in node) == weights[-1]
-            need(same, "chance has other weights than before")
-            for weight, after in node:
-                visit(after, [*weights[:-1], weight], last)
+            need(sum(node.values()) == chance, "chance has other weights than before")
+            stack += [((*past, word), paths, weight) for word, weight in reversed(node.items())]
         elif kind == "card":
             group, cards = node
-            for player, reach in enumerate(weights[:-1]):
-                same = all((reach == reach[maps[player]]).all() for maps in group)
-                need(same, "the strategies differ between suits")
-            for after, copies in cards:
-                visit(after, weights, [(0, after), (1, after)])
-                for player, before in enumerate(last):
-                    sums = gains.pop((player, after))
-                    gains[before] += sum(sums[:, maps[player]] for maps in copies)
+            same = all((x == x[maps[k]]).all() for k, x in enumerate(weights) for maps in group)
+            need(same, "the strategies differ between suits")
+            for card, copies in cards.items():
+                for player, sums in enumerate(evaluate(rules, (*past, card), weights, chance)):
+                    paths[player].sums += sum(sums[:, maps[player]] for maps in copies)
         else:
-            player, label, after = node
-            infoset = player, [*after], last[player]
-            if label not in known:
-                name, *row = next(lines, [""])
-                same = [name, *row[::2]] == [label, *after]
-                need(same, f"{label!r} must have the actions {[*after]}, not {name!r} {row[::2]}")
-                same = {text.count(" ") + 1 for text in row[1::2]} == {len(rules.chances[player])}
+            player, label, *actions = node
+            if label not in infosets:
+                name, *row = next(rules.lines, [""])
+                same = [name, *row[::2]] == [label, *actions]
+                need(same, f"{label!r} must have the actions {actions}, not {name!r} {row[::2]}")
+                rows = np.array([numbers(text.split(" ")) for text in row[1::2]], dtype=object)
+                same = rows.shape == (len(actions), len(weights[player]))
                 need(same, f"{label!r} has not one weight for each hand and action")
-                row = [numbers(text.split(" ")) * rules.chances[player] for text in row[1::2]]
-                need((sum(row) == weights[player]).all(), f"wrong sums of weights at {label!r}")
-                known[label] = infoset, row
-            need(known[label][0] == infoset, f"the infoset {label!r} has imperfect recall")
-            for action, reach in zip(after, known[label][1]):
-                now, new = [*weights], [*last]
-                now[player], new[player] = reach, (label, action)
-                visit(after[action], now, new)
-            if kind == "act":
-                settle(label)
-
-    def settle(label):
-        """Add the sums after the actions of an infoset to those of the player's action before."""
-        _, actions, before = known.pop(label)[0]
-        sums = np.array([gains.pop((label, action)) for action in actions])
-        gains[before] += np.array([sums[:, 0].max(axis=0), sums[:, 1].sum(axis=0)])
-
-    start = [total * chances for total, chances in zip(totals, rules.chances)]
-    rules.lines = lines
-    visit(rules.root, [*start, totals[-1]], [*range(len(start))])
-    for label in [*reversed(known)]:
-        settle(label)
-    need([*lines] == [[""]], "the file has more decisions than the game")
-    return [(gains[k][0] @ chances, sum(gains[k][1])) for k, chances in enumerate(rules.chances)]
+                need((sum(rows) == weights[player]).all(), f"wrong sums of weights at {label!r}")
+                after = [SimpleNamespace(weights=x, sums=0) for x in rows]
+                infosets[label] = node, paths[player], after
+            known, before, after = infosets[label]
+            same = known == node and before is paths[player]
+            need(same, f"the infoset {label!r} has imperfect recall")
+            for action, path in reversed([*zip(actions, after)]):
+                now = [*paths[:player], path, *paths[player + 1 :]]
+                stack.append(((*past, action), now, chance))
+    for _, before, after in reversed(infosets.values()):
+        best, value = np.swapaxes([path.sums for path in after], 0, 1)
+        before.sums += np.array([best.max(axis=0), value.sum(axis=0)])
+    return [path.sums for path in start]
 
 
-class Tree:
-    """Any game: its nodes are lines of the file.  A player has one hand."""
+def tree(lines, players, unit):
+    """Return the rules of any game: its nodes are lines of the file."""
 
-    deals, root = 1, ()
-
-    def __init__(self, players, unit):
-        [players], [self.unit] = numbers(players), numbers(unit, NUMBER)
-        self.chances = [np.ones(1, dtype=object)] * players
-
-    def node(self):
-        kind, *words = next(self.lines, [""])
+    def node(*past):
+        kind, *words = next(lines, [""])
         if kind == "infoset":
-            [player], label, actions = numbers(words[:1]), words[1], words[2:]
-            need(len({*actions}) == len(actions) > 0, f"{label!r} has an action twice, or none")
-            return kind, player, label, dict.fromkeys(actions, ())
+            need(len({*words[2:]}) == len(words[2:]), f"{words[1]!r} has an action twice")
+            return kind, [*numbers(words[:1]), *words[1:]]
         if kind == "chance":
-            return kind, *((weight, ()) for weight in numbers(words))
-        shape = (1,) * len(self.chances)
-        need((kind, len(words)) == ("end", len(shape)), f"{kind!r} and {len(words)} numbers")
-        return kind, *(np.full(shape, pay, dtype=object) for pay in numbers(words, "-?[0-9]+"))
+            return kind, dict(enumerate(numbers(words)))
+        need(kind == "end", f"{kind!r} is not a node")
+        return kind, numbers(words, f"-?{WHOLE}")
+
+    hands = [np.ones(1, dtype=object)] * players
+    return SimpleNamespace(lines=lines, unit=unit, hands=hands, node=node)
 
 
-class GoofspielRules:
-    """Sealed bids for one prize after the other.  A state is a prize, both bids, a prize ..."""
+def goofspiel(lines, cards, bids, prizes, payoff):
+    """Return the rules of goofspiel: sealed bids for one prize after the other."""
 
-    deals, unit, root, chances = 1, Fraction(1, 2), (), [np.ones(1, dtype=object)] * 2
-
-    def __init__(self, cards, bids, prizes, payoff):
-        [cards], [self.bids], [self.prizes], [self.payoff] = numbers(cards), bids, prizes, payoff
-        self.cards = {*range(1, cards + 1)}
-
-    def node(self, *past):
-        left, turn = [sorted(self.cards - {*past[k::3]}) for k in range(3)], len(past) % 3
-        if len(left[2]) == 1 and turn == 0:  # The last round is played automatically.
-            rounds = [*zip(*[iter(past)] * 3), [card for [card] in left]]
-            points = np.array([sum(x[0] for x in rounds if x[k] > x[3 - k]) for k in (1, 2)])
+    def node(*words):
+        past, turn = [*map(int, words)], len(words) % 3  # A prize, both bids, a prize ...
+        left = sorted({*range(1, cards + 1)} - {*past[turn::3]})
+        if past and not left:
+            worth, first, second = np.reshape(past, (-1, 3)).T
+            points = np.array([worth @ (first > second), worth @ (second > first)])
             leads = points - points[::-1]
-            pays = {"win_loss": 2 * np.sign(leads), "point_difference": leads}
-            pays["total_points"] = 2 * points
-            return "end", *(np.array([[pay]]) for pay in pays[self.payoff])
+            pays = {"win_loss": np.sign(leads), "point_difference": leads, "total_points": points}
+            return "end", pays[payoff].tolist()
         if turn == 0:
-            prizes = {"random": left[0], "ascending": left[0][:1], "descending": left[0][-1:]}
-            after = prizes[self.prizes]
-            return "chance", *((factorial(len(after) - 1), (*past, prize)) for prize in after)
-        bids = past[turn::3]
-        rivals = past[3 - turn :: 3][: len(bids)]
-        signs = ["=+-"[(x > y) - (x < y)] for x, y in zip(bids, rivals)]
-        seen = {"hidden": signs, "seen": rivals}[self.bids]
-        label = " ".join(map(str, [f"P{turn - 1}", *past[::3], *bids, *seen]))
-        return "infoset", turn - 1, label, {str(card): (*past, card) for card in left[turn]}
+            left = {"random": left, "ascending": left[:1], "descending": left[-1:]}[prizes]
+            return "chance", dict.fromkeys(left, factorial(len(left) - 1))
+        if len(left) == 1:  # The last round is played automatically.
+            return node(*words, *left)
+        own, rival = past[turn::3], past[3 - turn :: 3]
+        signs = ["=+-"[(x > y) - (x < y)] for x, y in zip(own, rival)]
+        seen = {"hidden": signs, "seen": rival[: len(own)]}[bids]
+        label = " ".join(map(str, [f"P{turn - 1}", *past[::3], *own, *seen]))
+        return "infoset", [turn - 1, label, *map(str, left)]
+
+    unit, hands = Fraction(1, 1 + (payoff == "point_difference")), [np.ones(1, dtype=object)] * 2
+    return SimpleNamespace(lines=lines, unit=unit, hands=hands, node=node)
 
 
-class LiarsDiceRules:
-    """Bids on the dice of both players, each higher than the one before."""
+def liars_dice(lines, dice, faces, bid_faces, wild):
+    """Return the rules of liar's dice: bids on all dice, each higher than the one before."""
+    rolls = [[*product(range(1, faces + 1), repeat=number)] for number in dice]
+    bids = product(range(1, sum(dice) + 1), range(1, bid_faces + 1))
+    words = [*(f"{number}x{face}" for number, face in bids), "liar"]
 
-    unit, root = 1, ()
-
-    def __init__(self, dice, faces, bid_faces, wild):
-        dice, [faces], [most], [self.wild] = map(numbers, (dice, faces, bid_faces, wild))
-        bids = product(range(1, sum(dice) + 1), range(1, most + 1))
-        self.bids = [f"{count}x{face}" for count, face in bids]
-        self.rolls = [[*product(range(1, faces + 1), repeat=count)] for count in dice]
-        self.chances = [np.ones(len(known), dtype=object) for known in self.rolls]
-        self.deals = prod(map(len, self.rolls))
-
-    def node(self, *line):
+    def node(*line):
         if "liar" in line:
-            least, *faces = *map(int, line[-2].split("x")), self.wild
-            shown = [[sum(die in faces for die in roll) for roll in known] for known in self.rolls]
+            least, *faces = *map(int, line[-2].split("x")), wild
+            shown = [[sum(die in faces for die in roll) for roll in known] for known in rolls]
             pays = np.where((np.add.outer(*shown) >= least) == (len(line) % 2 == 0), 1, -1)
-            return "end", pays, -pays
-        words = [*self.bids[self.bids.index(line[-1]) + 1 :], "liar"] if line else self.bids
-        return "act", len(line) % 2, " ".join(line), {word: (*line, word) for word in words}
+            return "end", [pays, -pays.T]
+        after = words[words.index(line[-1]) + 1 :] if line else words[:-1]
+        return "infoset", [len(line) % 2, " ".join(line), *after]
+
+    unit, hands = Fraction(1, prod(map(len, rolls))), [np.ones(len(x), dtype=object) for x in rolls]
+    return SimpleNamespace(lines=lines, unit=unit, hands=hands, node=node, rolls=rolls)
 
 
 class Poker:
     """Two hands, a round of bets, a card to the board, a round of bets, and so on.
 
-    A state has the actions and cards until now, and the chips that the next player has paid and
-    the other one, who has paid no less.
+    ``counts`` has the counts of a straight, of a flush and of both.
     """
 
-    def __init__(self, unit, rates, board, dead, hands, raises, bets, caps, counts, merged, **rest):
-        """Set the rules.  ``counts`` has the counts of a straight, of a flush and of both."""
-        vars(self).update((name, *numbers(words)) for name, words in rest.items())
-        self.counts = [tuple(map(int, word)) for word in counts]
-        names = "23456789TJQKA"[-self.ranks :] if counts else range(self.ranks)
-        suits = ("cdhs" if counts else "shdc")[: self.suits]
-        self.rank = {f"{rank}{suit}": k for k, rank in enumerate(names) for suit in suits}
-        self.free = [card for card in self.rank if card not in (*board, *dead)]
-        count = len(self.free) + len(board) + len(dead)
-        need(count == self.ranks * self.suits, "a card is unknown, or comes twice")
-        deals = [*map(frozenset, combinations(self.free, self.size))]
-        weights = [numbers(x.split(" ")) if x != "all" else [1] * len(deals) for x in hands]
-        self.hands = [{x: n for x, n in zip(deals, y, strict=True) if n} for y in weights]
-        self.chances = [np.array([*known.values()], dtype=object) for known in self.hands]
-        [self.unit], self.rates, [merged] = numbers(unit, NUMBER), numbers(rates), merged
-        self.bets, self.caps = numbers(bets), numbers(caps)
-        self.raises = {line: numbers(x.split(" ")) for line, x in (x.split(":") for x in raises)}
-        self.board, self.left = board, self.cards - len(board)
-        rounds = (self.left + 1) * (self.size == 1 and self.actions == 0)
-        good = len(self.bets) == len(self.caps) == rounds and len(self.raises) == len(raises)
-        need(good, "a round has not one bet, or a line is listed twice")
-        self.root, self.unseen = ((), self.ante, self.ante), len(self.free) - 2 * self.size
-        need(0 <= self.left <= 2, "the board has not 3 to 5 cards")
-        self.results, self.outcomes = lru_cache(500)(self.results), lru_cache(self.outcomes)
-        self.deals = self.chances[0] @ (self.results(()) < 2) @ self.chances[1]
-        self.deals *= perm(self.unseen, self.left)
-        self.images, kept = [], [*self.hands, {frozenset(board): 1}, {frozenset(dead): 1}]
-        for order in {"yes": permutations(suits), "no": [suits]}[merged]:
-            image = {card: card[:-1] + order[suits.index(card[-1])] for card in self.rank}
-            moved = [{frozenset(map(image.get, x)): n for x, n in y.items()} for y in kept]
-            if moved == kept:
-                maps = [[*map([*x].index, y)] for x, y in zip(self.hands, moved)]
-                self.images.append((image, maps))
+    ranks, suits, letters, size, cards, ante, actions = 13, 4, "cdhs", 2, 5, 0, 1
+    pot, stack, unit, rates, hands, merged = 0, 10**9, Fraction(1, 2), [1, 0, 0], ["all"] * 2, "no"
+    board, dead, bets, caps, raises, counts = [], [], [], [], [], [(3, 1, 2), (3, 1, 3), (5,)]
 
-    def node(self, words, paid, top):
+    def __init__(self, **parameters):
+        vars(self).update(parameters)
+        names = "23456789TJQKA"[-self.ranks :] if self.counts else range(self.ranks)
+        suits = self.letters[: self.suits]
+        self.rank = {f"{name}{suit}": k for k, name in enumerate(names) for suit in suits}
+        known = [*self.board, *self.dead]
+        self.free = [card for card in self.rank if card not in known]
+        same = len(self.free) + len(known) == self.ranks * self.suits
+        need(same, "a card is unknown, or comes twice")
+        self.left, self.unseen = self.cards - len(self.board), len(self.free) - 2 * self.size
+        need(len(self.bets) == len(self.caps) in (0, self.left + 1), "a round has not one bet")
+        need(self.actions and 0 <= self.left <= 2, "no action, or a board without 3 to 5 cards")
+        lines, self.raises = self.raises, dict(text.split(":") for text in self.raises)
+        need(len(self.raises) == len(lines), "a line is listed twice")
+        deals = [*map(frozenset, combinations(self.free, self.size))]
+        weights = [numbers(x.split(" ")) if x != "all" else [1] * len(deals) for x in self.hands]
+        self.ranges = [{x: n for x, n in zip(deals, y, strict=True) if n} for y in weights]
+        self.hands = [np.array([*known.values()], dtype=object) for known in self.ranges]
+        orders = {"yes": permutations(suits), "no": [suits]}[self.merged]
+        self.swaps = [str.maketrans(suits, "".join(order)) for order in orders]
+        self.results, self.outcomes = lru_cache(500)(self.results), lru_cache(self.outcomes)
+        deals = self.hands[0] @ (self.results(()) < 2) @ self.hands[1]
+        self.unit = Fraction(self.unit) / deals / perm(self.unseen, self.left)
+
+    def node(self, *words):
         dealt = tuple(word for word in words if word in self.rank)
         line = words[words.index(dealt[-1]) + 1 :] if dealt else words
         player, left = len(line) % 2, self.left - len(dealt)
+        totals = [self.ante, *(int(word) for word in words if word.isdigit())]
+        top = totals[-1]
+        paid = top if not line or line[-1] == "call" else totals[-2]
         is_over = "call" in line[1:] or (top == self.stack and not line)
         if "fold" in line or (is_over and left == 0):
-            chip, part, most = self.rates
-            pot, result = self.pot + 2 * min(paid, top), self.results(dealt)
+            chip, part, most = (perm(self.unseen - len(dealt), left) * x for x in self.rates)
+            pot, result = self.pot + 2 * paid, self.results(dealt)
             if "fold" in line:
                 result = np.where(result < 2, 1 - 2 * player, 2)
             win, rake = pot * chip, min(pot * part, most)
             pays = np.array([-rake, win - 2 * rake, 0, -win], dtype=object)
-            pays *= perm(self.unseen - len(dealt), left)
-            return "end", pays[result], pays[[0, 3, 2, 1]][result]
+            return "end", [pays[result], pays[-result].T]
         if is_over:
-            group, cards = self.outcomes(dealt)
-            after = [(((*words, card), paid, top), copies) for card, copies in cards.items()]
-            return "card", group, after
+            return "card", self.outcomes(dealt)
         # A raise is as high as the last one, or all in.
         legal = range(max(min(2 * top - paid, self.stack), top + 1), self.stack + 1)
-        raises = self.raises.get(" ".join(word for word in words if word not in self.rank), [])
-        if self.caps:
-            is_open = sum(map(str.isdigit, line)) < self.caps[len(dealt)]
-            raises = [top + self.bets[len(dealt)]] * is_open
-        if self.actions:
-            raises = legal if len(line) + 1 < self.actions else []
+        past = " ".join(word for word in words if word not in dealt)
+        raises = numbers(self.raises[past].split(" ")) if past in self.raises else []
+        if self.caps and len(line) - line.count("call") < self.caps[len(dealt)]:
+            raises = [top + self.bets[len(dealt)]]
+        if len(line) + 1 < self.actions:
+            raises = legal
         good = [*raises] == sorted({*raises}) and all(total in legal for total in raises)
         need(good, f"{raises} are not legal raises after {words}")
-        totals = (
-            ({"fold": paid} if paid < top else {}) | {"call": top} | {str(x): x for x in raises}
-        )
-        after = {action: ((*words, action), top, total) for action, total in totals.items()}
-        return "act", player, " ".join(words), after
+        actions = [*["fold"] * (paid < top), "call", *map(str, raises)]
+        return "infoset", [player, " ".join(words), *actions]
 
     def outcomes(self, dealt):
         """Return all maps of hands, and by listed card those from the cards with its strategies."""
-        group = [x for x in self.images if all(x[0][card] == card for card in dealt)]
-        deck, cards = [*self.rank], defaultdict(list)
+        kept = [*self.ranges, *({frozenset(x): 1} for x in (self.board, self.dead, *zip(dealt)))]
+        group, cards, deck = [], defaultdict(list), [*self.rank]
+        for swap in self.swaps:
+            moved = [{frozenset(z.translate(swap) for z in x): y[x] for x in y} for y in kept]
+            if moved == kept:
+                group.append((swap, [[*map([*x].index, y)] for x, y in zip(self.ranges, moved)]))
         for card in [x for x in self.free if x not in dealt]:
-            image, maps = min(group, key=lambda x: deck.index(x[0][card]))
-            cards[image[card]].append(maps)
+            swap, maps = min(group, key=lambda x: deck.index(card.translate(x[0])))
+            cards[card.translate(swap)].append(maps)
         return [maps for _, maps in group], cards
 
     def results(self, dealt):
         """Return who wins all pairs of hands: 1 for player 0, 0, -1; 2 if they are impossible."""
         board, rated = {*self.board, *dealt}, []
-        for hands in self.hands:
+        for hands in self.ranges:
             sets = [combinations(x | board, min(5, len(x | board))) for x in hands]
             rated.append([*zip(hands, [max(map(self.rate, cards)) for cards in sets])])
         result = [
@@ -276,75 +246,74 @@ class Poker:
 
     def rate(self, cards):
         """Return the numbers of cards of one rank, largest first, and the ranks in this order."""
-        ranks, size = Counter(self.rank[card] for card in cards), len(cards)
-        counts, ranks = zip(*sorted(((n, rank) for rank, n in ranks.items()), reverse=True))
+        ranks = Counter(sorted(map(self.rank.get, cards), reverse=True))
+        ranks, counts = zip(*ranks.most_common())
         if self.counts:
-            if ranks == (max(self.rank.values()), *range(size - 2, -1, -1)):
+            if ranks == (self.ranks - 1, *range(len(cards) - 2, -1, -1)):
                 ranks = (*ranks[1:], -1)
-            is_straight = len(ranks) == size == ranks[0] - ranks[-1] + 1
+            is_straight = len(ranks) == len(cards) == ranks[0] - ranks[-1] + 1
             is_flush = len({card[-1] for card in cards}) == 1
             counts = (counts, *self.counts)[2 * is_flush + is_straight]
         return counts, ranks
 
 
-POKER = {
-    **{"suits": "1", "size": "1", "cards": "1", "ante": "1", "pot": "0", "stack": "1000000000"},
-    **{"board": "", "dead": "", "hands": "all all", "counts": "", "merged": "no", "unit": "1/2"},
-    **{"rates": "1 0 0", "bets": "", "caps": "", "actions": "0", "raises": ""},
-}
-RHODE = {"cards": "2", "ante": "5", "bets": "10 20 20", "counts": "23 22 4"}
-LARGE = POKER | {"ranks": "13", "suits": "4"}
-HOLDEM = LARGE | {"size": "2", "cards": "5", "ante": "0", "counts": "312 313 5"}
+SMALL = {"suits": 1, "letters": "shdc", "size": 1, "cards": 1, "ante": 1, "counts": []}
+RHODE = {"size": 1, "cards": 2, "ante": 5, "bets": [10, 20, 20], "counts": [(2, 3), (2, 2), (4,)]}
 SPOT = "board dead hands pot stack raises unit rates merged"
 RULES = {
-    "kuhn": (Poker, "ranks", POKER | {"cards": "0", "bets": "1", "caps": "1"}),
-    "leduc": (Poker, "ranks suits bets caps", POKER),
-    "nl_leduc": (Poker, "ranks suits ante stack actions", POKER),
-    "rhode_island": (Poker, "caps merged", LARGE | RHODE),
-    "holdem": (Poker, SPOT, HOLDEM),
-    "short_deck": (Poker, SPOT, HOLDEM | {"ranks": "9", "counts": "312 33 5"}),
-    "liars_dice": (LiarsDiceRules, "dice faces bid_faces wild", {}),
-    "goofspiel": (GoofspielRules, "cards bids prizes payoff", {}),
-    "tree": (Tree, "players unit", {}),
+    "kuhn": (Poker, "ranks", SMALL | {"cards": 0, "bets": [1], "caps": [1]}),
+    "leduc": (Poker, "ranks suits bets caps", SMALL),
+    "nl_leduc": (Poker, "ranks suits ante stack actions", SMALL),
+    "rhode_island": (Poker, "caps merged", RHODE),
+    "holdem": (Poker, SPOT, {}),
+    "short_deck": (Poker, SPOT, {"ranks": 9, "counts": [(3, 1, 2), (3, 3), (5,)]}),
+    "liars_dice": (liars_dice, "dice faces bid_faces wild", {}),
+    "goofspiel": (goofspiel, "cards bids prizes payoff", {}),
+    "tree": (tree, "players unit", {}),
 }
+TEXTS = ["board", "dead", "hands", "raises", "merged", "bids", "prizes", "payoff"]
+LISTS = ["board", "dead", "hands", "raises", "bets", "caps", "rates", "dice"]
 
 
 def check(text: str) -> dict[str, Fraction]:
-    """Return the proven numbers of a certificate, fractions, by the names of its claims.
-
-    Raises:
-        CertificateError: The certificate does not prove its claims, or is damaged.
-    """
+    """Return the proven numbers of a certificate by name, or raise a :class:`CertificateError`."""
     try:
         title, rest = text.split("\n", 1)
-        need(title.startswith(f"{FORMAT} "), f"{title!r} is another format")
-        same = title == f"{FORMAT} {sha256(rest.encode()).hexdigest()}"
-        need(same, "the file is not the one of its digest")
+        form, _, digest = title.rpartition(" ")
+        need(form == FORMAT, f"{form!r} is another format")
+        need(digest == sha256(rest.encode()).hexdigest(), "the file is not the one of its digest")
         return prove(*([x.split("\t") for x in part.split("\n")] for part in rest.split("\n\n")))
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise CertificateError(f"the certificate is damaged: {error!r}") from error
 
 
 def prove(head, claims, body):
     """Return the proven numbers of a certificate, whose lines are lists of texts."""
-    parameters = {name: values for name, *values in head}
-    [name], totals = parameters.pop("game"), numbers(parameters.pop("totals"))
-    need(name in RULES, f"this program does not know the rules of {name!r}")
-    make, names, fixed = RULES[name]
+    (_, game), *parameters, (_, *totals) = head
+    need(game in RULES, f"this program does not know the rules of {game!r}")
+    make, names, values = RULES[game]
     names = ["game", *names.split(), "totals"]
     need([row[0] for row in head] == names, f"the entries of the game must be {names}")
-    rules = make(**{key: text.split() for key, text in fixed.items()} | parameters)
-    players = len(rules.chances)
-    need(len(totals) == players + 1 and min(totals) > 0, "a player has no total, or chance")
-    need(rules.unit > 0, "the unit is 0")
-    proven, unit = {"exploitability": 0}, Fraction(rules.unit) / rules.deals / prod(totals)
-    for player, (best, value) in enumerate(evaluate(rules, totals, iter(body))):
-        best, value = best * unit * totals[player], value * unit
+    for name, *words in parameters:
+        if name not in TEXTS:
+            words = numbers(words, FRACTION if name == "unit" else WHOLE)
+        need(name in LISTS or len(words) == 1, f"{name} has not one value")
+        values = values | {name: words if name in LISTS else words[0]}
+    totals, rules = numbers(totals), make(lines=iter(body), **values)
+    need(len(totals) == len(rules.hands) + 1, "a player has no total, or chance")
+    need(min(rules.unit, *totals) > 0, "a total is 0, or the unit is 0")
+    start = [np.full_like(x, total) for x, total in zip(rules.hands, totals)]
+    sums = evaluate(rules, (), start, totals[-1])
+    need([*rules.lines] == [[""]], "the file has more decisions than the game")
+    proven = {"exploitability": 0}
+    for player, pair in enumerate(sums):
+        best, value = (Fraction(rules.unit) * sum(x) / prod(totals) for x in pair)
+        best *= totals[player]
         proven |= {f"value {player}": value, f"best response {player}": best}
-        proven["exploitability"] += (best - value) / players
+        proven["exploitability"] += (best - value) / len(sums)
     need([*proven] == [name for name, *_ in claims], f"the claims must be {', '.join(proven)}")
     for name, *ends in claims:
-        low, high = numbers(ends, f"-?{NUMBER}")
+        low, high = numbers(ends, f"-?{FRACTION}")
         number = proven[name]
         need(low <= number <= high, f"{name} is claimed to be in {ends}, and is {shown(number)}")
     return proven
@@ -352,14 +321,11 @@ def prove(head, claims, body):
 
 def shown(number):
     """Return a fraction as a text: itself, or two ends of an interval."""
-    if len(str(number)) < 40:
-        return f"exactly {number}"
-    low = floor(number * 10**20)
-    return f"from {low}e-20 to {low + 1}e-20"
+    low, text = floor(number * 10**20), str(number)
+    return f"exactly {text}" if len(text) < 40 else f"from {low}e-20 to {low + 1}e-20"
 
 
 if __name__ == "__main__":
-    sys.setrecursionlimit(DEPTH)
     try:
         with open(sys.argv[1], encoding="utf-8", newline="") as file:
             proven = check(file.read())

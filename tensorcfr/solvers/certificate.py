@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 from itertools import chain, combinations
@@ -23,7 +20,7 @@ from ..formats.gambit_text import decimal
 from ..games import GAMES
 from ..games.holdem import CARDS, Holdem, read_cards
 from ..games.limit_poker import RhodeIsland
-from ..games.poker.betting import ALL_IN, CALL, CHECK, FOLD
+from ..games.poker.betting import CALL, CHECK, DEAL, FOLD, TO_DEAL
 from ..games.short_deck import ShortDeck
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.game_arguments import COMPILED, require_flat
@@ -36,43 +33,14 @@ TOTAL = 10**15
 
 Weights = tuple[np.ndarray, ...]
 """Weights of the hands of each player: int64, or fractions if the strategies are exact."""
-Parameters = dict[str, list[str]]
-"""Values of the parameters of rules, by name."""
+Parameters = dict[str, Any]
+"""Parameters of rules by name: numbers, texts, or lists of them."""
 Line = tuple[int, list[Any]]
 """Owner of the numbers in a line, and its parts: texts, and arrays of numbers.
 
 Owners are the players, chance and, for payoffs, the one after chance.  The certificate has whole
 numbers: the numbers of each owner are scaled by one factor.
 """
-KNOWN: dict[str, Callable[..., dict[str, list[Any]]]] = {
-    "kuhn": lambda cards: {"ranks": [cards]},
-    "leduc": lambda ranks, suits, bets, raise_cap: {
-        "ranks": [ranks],
-        "suits": [suits],
-        "bets": [*bets],
-        "caps": [raise_cap] * 2,
-    },
-    "nl_leduc": lambda ranks, suits, stack, ante, cap: {
-        "ranks": [ranks],
-        "suits": [suits],
-        "ante": [ante],
-        "stack": [stack],
-        "actions": [cap],
-    },
-    "liars_dice": lambda dice, faces, wild=True, bid_wild=True: {
-        "dice": [dice] * 2 if isinstance(dice, int) else [*dice] * (2 // len(dice)),
-        "faces": [faces],
-        "bid_faces": [faces - (not bid_wild)],
-        "wild": [faces * wild],
-    },
-    "goofspiel": lambda cards, imperfect_information, prizes, payoff: {
-        "cards": [cards],
-        "bids": ["hidden" if imperfect_information else "seen"],
-        "prizes": [prizes],
-        "payoff": [payoff],
-    },
-}
-"""Parameters of a certificate from those of a built-in game."""
 
 
 def certificate_of(policy: Policy, exact: ExactEquilibrium | None = None) -> str:
@@ -100,33 +68,33 @@ def certificate_of(policy: Policy, exact: ExactEquilibrium | None = None) -> str
             if compile_game(game.name).digest == game.digest:
                 raise
     flat = require_flat(game, "a certificate of rules that the checker lacks")
-    return _proven(policy, exact, "tree", {"players": [str(flat.n_players)]})
+    return _proven(policy, exact, "tree", {"players": flat.n_players})
 
 
 def _known_rules(spec: str) -> tuple[str, Parameters] | None:
     """Return the name and the parameters of a game; None if the checker lacks its rules."""
     try:
         name, options = parse_spec(spec)
-        known = GAMES[name].parameters | options
-        if known.pop("players", None) not in (None, 2):
-            return None
-        # Two players have three cards or ranks by default.
-        known = {key: 3 if value is None else value for key, value in known.items()}
-        if name == "bluff":
-            known["bid_wild"] = False
-        name = {"one_card_poker": "kuhn", "bluff": "liars_dice"}.get(name, name)
-        parameters = {key: [*map(str, values)] for key, values in KNOWN[name](**known).items()}
-        _rules_of(name, parameters)
-    except (ValueError, LookupError, TypeError, AttributeError, checker.CertificateError):
+        known: Any = GAMES[name].parameters | options
+    except (ValueError, LookupError):
         return None
-    return name, parameters
-
-
-def _rules_of(name: str, parameters: Parameters) -> Any:
-    """Return the checker's rules of a game."""
-    rules: Any
-    rules, _, fixed = checker.RULES[name]
-    return rules(**{key: text.split() for key, text in fixed.items()} | parameters)
+    if known.keys() != GAMES[name].parameters.keys() or known.get("players") not in (None, 2):
+        return None
+    name = {"one_card_poker": "kuhn", "bluff": "liars_dice"}.get(name, name)
+    dice, faces = known.get("dice", 1), known.get("faces", 0)
+    known |= {
+        # Two players have three cards or ranks by default.
+        "ranks": known.get("ranks") or known.get("cards") or 3,
+        "caps": [known.get("raise_cap")] * 2,
+        "actions": known.get("cap"),
+        "bids": "hidden" if known.get("imperfect_information") else "seen",
+        "dice": [dice] * 2 if isinstance(dice, int) else [*dice] * (2 // len(dice)),
+        "bid_faces": faces - (not known.get("bid_wild", False)),
+        "wild": faces * known.get("wild", True),
+    }
+    if name not in checker.RULES or name == "tree":
+        return None
+    return name, {key: known[key] for key in checker.RULES[name][1].split()}
 
 
 def _spot_of(game: Any) -> tuple[str, Parameters]:
@@ -136,23 +104,19 @@ def _spot_of(game: Any) -> tuple[str, Parameters]:
         ValueError: The checker does not cover the game, or an option of it.
     """
     rules: Any = game.nodes.rules
-    merged = ["yes" if game.recipe.symmetry else "no"]
+    merged = "yes" if game.recipe.symmetry else "no"
     if type(rules) is RhodeIsland:
-        betting: Any = rules.betting
-        return "rhode_island", {"caps": [*map(str, betting.max_raises)], "merged": merged}
+        limits: Any = rules.betting
+        return "rhode_island", {"caps": [*limits.max_raises], "merged": merged}
     if type(rules) not in (Holdem, ShortDeck):
         known = ", ".join(checker.RULES)
         raise ValueError(
             f"a certificate of {game.name}: the checker lacks the rules of this game; it knows "
             f"{known}, and flat games"
         )
-    options = rules.options
+    options, betting = rules.options, rules.betting
     if options.get("folded"):
         raise ValueError(f"a certificate of {game.name}: the checker lacks 'folded'")
-    chip = Decimal(str(options.get("chip", 1)))
-    weights = [[Fraction(repr(w)) for w in known.tolist()] for known in rules.weights]
-    scale = [lcm(*(weight.denominator for weight in known)) for known in weights]
-    stack = int(Decimal(str(options["stacks"])) / chip)
     board, dead = (
         [CARDS[card] for card in read_cards(options.get(name, ""), name)]
         for name in ("board", "dead")
@@ -160,25 +124,25 @@ def _spot_of(game: Any) -> tuple[str, Parameters]:
     deck = CARDS[-36:] if rules.game == "short_deck" else CARDS
     free = [card for card in deck if card not in board + dead]
     ranges = []
-    for player, names in enumerate(game.nodes.hands):
-        listed = dict(zip(map(_cards_of, names), weights[player], strict=True))
-        deals = [listed.get(frozenset(hand), 0) * scale[player] for hand in combinations(free, 2)]
+    for names, floats in zip(game.nodes.hands, rules.weights, strict=True):
+        weights = [Fraction(repr(weight)) for weight in floats.tolist()]
+        scale = lcm(*(weight.denominator for weight in weights))
+        listed = dict(zip(map(_cards_of, names), weights, strict=True))
+        deals = [listed.get(frozenset(hand), 0) * scale for hand in combinations(free, 2)]
         ranges.append(" ".join(map(str, deals)))
+    chip = Fraction(betting.chip)
     part, most = Fraction(str(options.get("rake", 0))), Fraction(str(options.get("rake_cap", 1e9)))
-    rates = [Fraction(chip), part * Fraction(chip), most]
+    rates = [chip, part * chip, most]
     parts = lcm(*(rate.denominator for rate in rates))
     return rules.game, {
         "board": board,
         "dead": dead,
         "hands": ranges,
-        "pot": [str(int(Decimal(str(options["pot"])) / chip))],
-        "stack": [str(stack)],
-        "raises": [
-            f"{line}:{' '.join(map(str, totals))}"
-            for line, totals in _bets_of(game, chip, stack).items()
-        ],
-        "unit": [str(Fraction(1, 2 * parts))],
-        "rates": [str(rate * parts) for rate in rates],
+        "pot": betting.pot,
+        "stack": betting.stack,
+        "raises": _raises_of(game),
+        "unit": Fraction(1, 2 * parts),
+        "rates": [rate * parts for rate in rates],
         "merged": merged,
     }
 
@@ -188,47 +152,36 @@ def _cards_of(hand: str) -> frozenset[str]:
     return frozenset(hand[k : k + 2] for k in range(0, len(hand), 2))
 
 
-def _bets_of(game: Any, chip: Decimal, stack: int) -> dict[str, list[int]]:
+def _raises_of(game: Any) -> list[str]:
     """Return the totals of chips of the raises after each line, which no card changes.
 
     Raises:
         ValueError: A line to remove is a fold, a check or a call.
     """
-    nodes: Any = game.nodes
-    bets: dict[str, list[int]] = {}
-
-    def visit(node: int, line: str, paid: tuple[int, int], before: int) -> None:
-        player = nodes.player(node)
-        if player == CHANCE:
-            visit(nodes.children(node)[0].node, line, paid, paid[0])
-        if player < 0:
-            return
-        labels = [FOLD, CALL] if paid[player] < max(paid) else [CHECK]
-        edges = nodes.children(node)
-        if [edge.label for edge in edges[: len(labels)]] != labels:
-            raise ValueError(
-                f"a certificate of {game.name}: the checker lacks 'remove' of {labels}"
-            )
-        totals = []
-        for edge in edges:
-            if edge.label == FOLD:
-                continue
-            total = max(paid)
-            if edge.label == ALL_IN:
-                total = stack
-            elif edge.label not in (CHECK, CALL):
-                amount = edge.label.removeprefix("bet").removeprefix("raise")
-                total = before + int(Decimal(amount) / chip)
-            word = "call" if edge.label in labels else str(total)
-            if word != "call":
-                totals.append(total)
-            to = (total, paid[1]) if player == 0 else (paid[0], total)
-            visit(edge.node, f"{line} {word}".strip(), to, before)
-        if totals:
-            bets[line] = totals
-
-    visit(0, "", (0, 0), 0)
-    return bets
+    betting: Any = game.nodes.rules.betting
+    lines = []
+    stack = [("", betting.root())]
+    while stack:
+        line, state = stack.pop()
+        if state.player == TO_DEAL:
+            stack.append((line, betting.next(state, DEAL)))
+        elif state.player >= 0:
+            labels = betting.actions(state)
+            passive = [FOLD, CALL] if len({*state.street_put}) > 1 else [CHECK]
+            if [*labels[: len(passive)]] != passive:
+                raise ValueError(
+                    f"a certificate of {game.name}: the checker lacks 'remove' of {passive}"
+                )
+            raises = labels[len(passive) :]
+            totals = [str(state.put + betting.raised_to(state, label)) for label in raises]
+            if totals:
+                lines.append(f"{line}:{' '.join(totals)}")
+            words = [*passive[:-1], "call", *totals]
+            stack += [
+                (f"{line} {word}".strip(), betting.next(state, label))
+                for label, word in reversed([*zip(labels, words, strict=True)])
+            ]
+    return lines
 
 
 def _proven(
@@ -240,34 +193,34 @@ def _proven(
         ValueError: The checker refuses it.
     """
     start: Any = Fraction(1) if exact else TOTAL
-    before = sys.getrecursionlimit()
+    players = range(policy.game.n_players)
     try:
-        rules: Any = None if name == "tree" else _rules_of(name, parameters)
-        is_tree = rules is None or isinstance(rules, checker.GoofspielRules)
-        visit = _tree_lines if is_tree else _hand_lines
+        make: Any
+        make, _, fixed = checker.RULES[name]
+        rules: Any = None if name == "tree" else make(lines=None, **fixed | parameters)
+        visit = _tree_lines if name in ("tree", "goofspiel") else _hand_lines
         lines = visit(policy, exact, rules, start)
-        players = range(policy.game.n_players)
         factors = [
             1 if owner in players and exact is None else _factor(lines, owner)
             for owner in range(len(players) + 2)
         ]
-        chance = factors[-2]
-        if is_tree and rules is not None:
-            chance = sum(weight for weight, _ in rules.node()[1:])
-        if rules is None:
-            parameters = parameters | {"unit": [str(Fraction(1, factors[-1]))]}
-        totals = [*(str(start * factors[player]) for player in players), str(chance)]
-        head = [["game", name], *([key, *values] for key, values in parameters.items())]
+        if name == "tree":
+            parameters = parameters | {"unit": Fraction(1, factors[-1])}
+        elif name == "goofspiel":
+            factors[-2] = sum(rules.node()[1].values())
+        totals = [*(start * factors[player] for player in players), factors[-2]]
+        head = {"game": name, **parameters, "totals": totals}
         body = [[_words(part, factors[owner]) for part in parts] for owner, parts in lines]
-        blocks = [*head, ["totals", *totals]], _claims_of(policy, exact), [*body, [""]]
+        blocks = [
+            [[key, *map(str, np.ravel(value))] for key, value in head.items()],
+            _claims_of(policy, exact),
+            [*body, [""]],
+        ]
         rest = "\n\n".join("\n".join(map("\t".join, block)) for block in blocks)
         text = f"{checker.FORMAT} {sha256(rest.encode()).hexdigest()}\n{rest}"
-        sys.setrecursionlimit(max(before, checker.DEPTH))
         checker.check(text)
     except checker.CertificateError as error:
         raise ValueError(f"{policy.game.name}: {error}") from error
-    finally:
-        sys.setrecursionlimit(before)
     return text
 
 
@@ -297,36 +250,35 @@ def _hand_lines(
         raise checker.CertificateError("the game has no private hands")
     lines: list[Line] = []
     orders = _hand_orders(rules, nodes)
-    begin = tuple(np.full(len(x), start, dtype=object if exact else np.int64) for x in orders)
-    stack = [(rules.root, 0, begin)]
+    dtype: Any = object if exact else np.int64
+    stack: list[Any] = [((), 0, tuple(np.full(len(order), start, dtype) for order in orders))]
     while stack:
-        state, node, weights = stack.pop()
-        kind, *content = rules.node(*state)
+        past, node, weights = stack.pop()
+        kind, content = rules.node(*past)
         edges = nodes.children(node)
         after = []
         if kind == "card":
             cards = [edge.label for edge in edges] if nodes.is_of_cards else rules.rank
-            below = {card: edge.node for card, edge in zip(cards, edges, strict=True)}
-            # The last word of a state is the card.
-            after = [(state, below[state[0][-1]], weights) for state, _ in content[1]]
-        elif kind == "act":
-            player, label, states = content
-            if nodes.player(node) != player or len(states) != len(edges):
-                raise checker.CertificateError(f"{label!r} must have the actions {[*states]}")
+            below = dict(zip(cards, edges, strict=True))
+            after = [((*past, card), below[card].node, weights) for card in content[1]]
+        elif kind == "infoset":
+            player, label, *actions = content
+            if nodes.player(node) != player or len(actions) != len(edges):
+                raise checker.CertificateError(f"{label!r} must have the actions {actions}")
             layout, hands = nodes.layout(node), orders[player]
             possible = np.flatnonzero(nodes.possible(node, player)[hands])
             # A hand that is impossible takes the first action.
-            table = np.eye(1, len(states), dtype=object if exact else float).repeat(len(hands), 0)
+            table = np.eye(1, len(actions), dtype=object if exact else float).repeat(len(hands), 0)
             if exact is None:
                 table[possible] = policy.at(layout.numbers(hands[possible]))
             else:
                 listed = [exact.strategies[x] for x in nodes.labels(node, hands[possible].tolist())]
                 table[possible] = [[x[action] for action in layout.actions] for x in listed]
             shares = _shares(weights[player], table)
-            lines.append((player, [label, *chain(*zip(states, shares, strict=True))]))
+            lines.append((player, [label, *chain(*zip(actions, shares, strict=True))]))
             after = [
-                (state, edge.node, _replaced(weights, player, share))
-                for state, edge, share in zip(states.values(), edges, shares, strict=True)
+                ((*past, action), edge.node, _replaced(weights, player, share))
+                for action, edge, share in zip(actions, edges, shares, strict=True)
             ]
         stack += reversed(after)
     return lines
@@ -334,16 +286,20 @@ def _hand_lines(
 
 def _hand_orders(rules: Any, nodes: Any) -> list[np.ndarray]:
     """Return the library's number of each hand of the checker, int64 (hands,) for each player."""
-    if isinstance(rules, checker.LiarsDiceRules):
+    hands: Any
+    known: Any
+    if nodes.is_of_cards:
+        hands, known = rules.ranges, [map(_cards_of, names) for names in nodes.hands]
+    elif hasattr(rules, "rolls"):
         # The library does not distinguish the orders of a roll.
-        rolls = [[tuple(sorted(roll)) for roll in known] for known in rules.rolls]
-        return [np.array([sorted({*x}).index(roll) for roll in x]) for x in rolls]
-    if not nodes.is_of_cards:
-        return [np.arange(len(hands)) for hands in nodes.hands]
-    places = [{_cards_of(hand): k for k, hand in enumerate(known)} for known in nodes.hands]
+        hands = [[tuple(sorted(roll)) for roll in rolls] for rolls in rules.rolls]
+        known = [sorted({*rolls}) for rolls in hands]
+    else:
+        hands = known = [range(len(names)) for names in nodes.hands]
+    places = [{hand: k for k, hand in enumerate(names)} for names in known]
     return [
-        np.array([place[hand] for hand in hands])
-        for place, hands in zip(places, rules.hands, strict=True)
+        np.array([place[hand] for hand in listed])
+        for place, listed in zip(places, hands, strict=True)
     ]
 
 
@@ -363,16 +319,12 @@ def _tree_lines(
     lines: list[Line] = []
     rows: dict[int, list[np.ndarray]] = {}
     full = np.array([start], dtype=object if exact else np.int64)
-    stack = [(0, rules and rules.root, (*[full] * chance, np.array([Fraction(1)])))]
+    stack: list[Any] = [(0, (), (*[full] * chance, np.array([Fraction(1)])))]
     while stack:
-        node, state, weights = stack.pop()
+        node, past, weights = stack.pop()
         below = range(tree.first_child[node], tree.first_child[node + 1])
         player = int(tree.player[node])
-        kind, *content = rules.node(*state) if rules else ("",)
-        if kind == "chance" and player != CHANCE:
-            [(_, state)] = content  # The only prize.
-            kind, *content = rules.node(*state)
-        states = [None] * len(below)
+        words: Any = below
         if player == TERMINAL:
             owner, shares = chance + 1, []
             parts = ["end", *([Fraction(decimal(x))] for x in utilities[node])]
@@ -380,29 +332,32 @@ def _tree_lines(
             odds = exact_odds(tree.probability[below.start : below.stop].tolist())
             owner, shares = chance, [weights[chance] * share for share in odds]
             parts = ["chance", *shares]
-            states = [after for _, after in content] or states
+            words = rules.node(*past)[1] if rules else below
         else:
             infoset = int(tree.infoset[node])
-            label = game.infoset_labels[infoset]
-            name = _escaped(label)
+            name = _escaped(game.infoset_labels[infoset])
             actions = [_escaped(str(action)) for action in game.infoset_actions[infoset]]
             owner, parts = player, ["infoset", str(player), name, *actions]
             if rules:
-                acting, name, after = content
-                if (acting, [*after]) != (player, actions):
-                    raise checker.CertificateError(f"{label!r} must have the actions {[*after]}")
-                states = [*after.values()]
+                kind, content = rules.node(*past)
+                if kind == "chance":  # The only prize.
+                    past = (*past, *content)
+                    kind, content = rules.node(*past)
+                acting, name, *words = content
+                if (acting, words) != (player, actions):
+                    raise checker.CertificateError(f"{name!r} must have the actions {words}")
         if rules is None:
             lines.append((owner, parts))
         if player >= 0:
             if infoset not in rows:
-                table = np.array([[*known[label].values()]], dtype=object if exact else float)
+                row = known[game.infoset_labels[infoset]]
+                table = np.array([[*row.values()]], dtype=object if exact else float)
                 rows[infoset] = _shares(weights[player], table)
                 lines.append((player, [name, *chain(*zip(actions, rows[infoset], strict=True))]))
             shares = rows[infoset]
         after = [
-            (child, state, _replaced(weights, owner, share))
-            for child, state, share in zip(below, states, shares, strict=True)
+            (child, (*past, word), _replaced(weights, owner, share))
+            for child, word, share in zip(below, words, shares, strict=True)
         ]
         stack += reversed(after)
     return lines
