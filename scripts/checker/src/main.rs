@@ -6,21 +6,23 @@ use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use sha2::{Digest, Sha256};
-use std::{cell::RefCell, collections::HashMap, iter::once, rc::Rc, str::FromStr, str::Split};
+use std::{cell::RefCell, collections::HashMap, str::FromStr, str::Split};
 
-/// The rules with their parameters (name:number of values), and fixed parameters of the games of cards.
+/// The rules; their parameters with the number of values, if it is not 1, or all values; and those that are fixed.
 const GAMES: [(&str, &str, &str); 9] = [
-    ("kuhn", "ranks", "suits 1;ante 1;cards 0;bets 1;caps 1"),
-    ("leduc", "ranks suits bets:2 caps:2", "ante 1;cards 1"),
-    ("nl_leduc", "ranks suits ante stack actions", "cards 1;bets any"),
-    ("rhode_island", "caps:3 merged", "ante 5;cards 2;bets 10 20 20;ranks 13;special 23000 22000 40000"),
-    ("holdem", HOLDEM, "hand 2;cards 5;bets listed;ranks 13;special 31200 31300 50000"),
-    ("short_deck", HOLDEM, "hand 2;cards 5;bets listed;ranks 9;special 31200 33000 50000"),
+    ("kuhn", "ranks", "suits 1;ante 1;come 0;bets 1;caps 1"),
+    ("leduc", "ranks suits bets:2 caps:2", "ante 1;come 1"),
+    ("nl_leduc", "ranks suits ante stack actions", "come 1;bets any"),
+    ("rhode_island", "caps:3 merged:no|yes", "ante 5;come 2;bets 10 20 20;special 23000 22000 40000;ranks 13"),
+    ("holdem", HOLDEM, "hand 2;come 5;bets listed;special 31200 31300 50000;ranks 13"),
+    ("short_deck", HOLDEM, "hand 2;come 5;bets listed;special 31200 33000 50000;ranks 9"),
     ("liars_dice", "dice:2 faces bid_faces wild", "unit 1"),
-    ("goofspiel", "cards bids prizes payoff", ""),
-    ("tree", "players unit", "players"),
+    ("goofspiel", GOOFSPIEL, ""),
+    ("tree", "players unit", ""),
 ];
-const HOLDEM: &str = "board:* dead:* hands:2 pot stack raises:* unit rates:3 merged";
+const HOLDEM: &str = "board:* dead:* hands:2 pot stack raises:* unit rates:3 merged:no|yes";
+const GOOFSPIEL: &str =
+    "cards bids:hidden|seen prizes:ascending|descending|random payoff:win_loss|point_difference|total_points";
 const DEFAULT: &str =
     "players 2;suits 4;hand 1;board;dead;hands all all;pot 0;ante 0;stack 18446744073709551615;raises;\
                        special;unit 1/2;rates 1 0 0;merged no";
@@ -42,8 +44,9 @@ fn weights(words: &[&str]) -> Result<Vec<BigInt>> {
     Ok(numbers::<BigUint>(words)?.into_iter().map(BigInt::from).collect())
 }
 
-fn choice(parameters: &Parameters, name: &str, words: &[&str]) -> Result<usize> {
-    words.iter().position(|word| parameters[name] == [*word]).with_context(|| format!("{name} is none of {words:?}"))
+/// Returns a parameter with one value.
+fn whole(parameters: &Parameters, name: &str) -> Result<usize> {
+    number(parameters[name][0])
 }
 
 /// Returns the fields of the next line after its first field, which is known.
@@ -98,9 +101,8 @@ impl<'a> Proof<'a> {
             Some(infoset) => infoset.clone(),
             None => (before, new, named(&mut self.lines, &label)?),
         };
-        ensure!(same == before, "the histories of {label:?} have other actions of the player");
-        let same = fields.iter().step_by(2).eq(actions) && fields.len() == 2 * actions.len();
-        ensure!(same, "the actions of {label:?} are {actions:?}");
+        let same = same == before && fields.iter().step_by(2).eq(actions) && fields.len() == 2 * actions.len();
+        ensure!(same, "the player's actions at {label:?}, or those before, are others");
         if first == new {
             let mut rest = self.weights[before].clone();
             for field in fields.iter().skip(1).step_by(2) {
@@ -183,130 +185,100 @@ impl<'a> Proof<'a> {
     }
 }
 
-fn tree(proof: &mut Proof, parameters: &Parameters) -> Result<BigInt> {
-    fn visit(proof: &mut Proof, players: usize, chance: &BigInt) -> Result<()> {
-        let fields = proof.lines.next().context("the tree ends early")?.split('\t').collect_vec();
-        match fields[..] {
-            ["infoset", player, label, ref actions @ ..] => {
-                let player = number(player)?;
-                ensure!(player < players && !actions.is_empty() && actions.iter().all_unique(), "{fields:?} is wrong");
-                let actions = actions.iter().map(|action| action.to_string()).collect_vec();
-                proof.decide(player, label.to_string(), &actions, &|proof, _| visit(proof, players, chance))
-            }
-            ["chance", ref outcomes @ ..] => {
-                let outcomes = weights(outcomes)?;
-                ensure!(outcomes.iter().sum::<BigInt>() == *chance, "{fields:?} do not sum to {chance}");
-                outcomes.iter().try_for_each(|outcome| visit(proof, players, outcome))
-            }
-            ["end", ref payoffs @ ..] if payoffs.len() == players => {
-                let payoffs = numbers::<BigInt>(payoffs)?.iter().map(|payoff| payoff * chance).collect_vec();
-                proof.end(&payoffs, |player, _, _| Some(player))
-            }
-            _ => bail!("{fields:?} is no node"),
+fn tree(proof: &mut Proof, chance: &BigInt) -> Result<()> {
+    let fields = proof.lines.next().context("the tree ends early")?.split('\t').collect_vec();
+    match fields[..] {
+        ["infoset", player, label, ref actions @ ..] => {
+            let player = number(player)?;
+            let right = player < proof.path.len() && !actions.is_empty() && actions.iter().all_unique();
+            ensure!(right, "{fields:?} is no infoset");
+            let actions = actions.iter().map(|action| action.to_string()).collect_vec();
+            proof.decide(player, label.to_string(), &actions, &|proof, _| tree(proof, chance))
         }
+        ["chance", ref outcomes @ ..] => {
+            let outcomes = weights(outcomes)?;
+            ensure!(outcomes.iter().sum::<BigInt>() == *chance, "{fields:?} do not sum to {chance}");
+            outcomes.iter().try_for_each(|outcome| tree(proof, outcome))
+        }
+        ["end", ref payoffs @ ..] if payoffs.len() == proof.path.len() => {
+            let payoffs = numbers::<BigInt>(payoffs)?.iter().map(|payoff| payoff * chance).collect_vec();
+            proof.end(&payoffs, |player, _, _| Some(player))
+        }
+        _ => bail!("{fields:?} is no node"),
     }
-    let players: usize = number(parameters["players"][0])?;
-    let chance = proof.totals[players].clone();
-    proof.start(vec![vec![BigInt::one()]; players]);
-    visit(proof, players, &chance)?;
-    Ok(chance)
 }
 
-struct LiarsDice {
-    rolls: [Vec<Vec<usize>>; 2],
-    bids: Vec<(usize, usize)>,
-    wild: usize,
-}
-
-impl LiarsDice {
-    fn play(parameters: &Parameters, proof: &mut Proof) -> Result<BigInt> {
-        let [faces, bid_faces, wild] = ["faces", "bid_faces", "wild"].map(|name| number(parameters[name][0]));
-        let (dice, faces) = (numbers::<usize>(&parameters["dice"])?, faces?);
-        let rolls =
-            [0, 1].map(|player| vec![1..=faces; dice[player]].into_iter().multi_cartesian_product().collect_vec());
-        let bids = (1..=dice[0] + dice[1]).cartesian_product(1..=bid_faces?).collect();
-        proof.start(rolls.iter().map(|rolls| vec![BigInt::one(); rolls.len()]).collect());
-        let pairs = rolls[0].len() * rolls[1].len();
-        LiarsDice { rolls, bids, wild: wild? }.bid(proof, &[])?;
-        Ok(pairs.into())
-    }
-
-    fn bid(&self, proof: &mut Proof, past: &[usize]) -> Result<()> {
-        let (player, first) = (past.len() % 2, past.last().map_or(0, |last| last + 1));
-        let names = self.bids.iter().map(|(number, face)| format!("{number}x{face}")).collect_vec();
-        let liar = past.last().map(|_| "liar".to_string());
-        let actions = names[first..].iter().cloned().chain(liar).collect_vec();
-        proof.decide(player, past.iter().map(|&bid| &names[bid]).join(" "), &actions, &|proof, action| {
-            if first + action < self.bids.len() {
-                return self.bid(proof, &[past, &[first + action]].concat());
-            }
-            let (number, face) = self.bids[first - 1];
-            proof.end(&[1.into(), (-1).into()], |own, hand, other| {
-                let dice = self.rolls[own][hand].iter().chain(&self.rolls[1 - own][other]);
-                let truth = dice.filter(|&&die| die == face || die == self.wild).count() >= number;
-                Some((truth == (own == player)) as usize)
-            })
+/// The past has the numbers of the bids.
+fn liars_dice(proof: &mut Proof, parameters: &Parameters, past: &[usize]) -> Result<()> {
+    let [faces, bid_faces, wild] = ["faces", "bid_faces", "wild"].map(|name| whole(parameters, name));
+    let (faces, wild, dice) = (faces?, wild?, numbers::<usize>(&parameters["dice"])?);
+    let bids = (1..=dice[0] + dice[1]).cartesian_product(1..=bid_faces?).collect_vec();
+    let names = bids.iter().map(|(number, face)| format!("{number}x{face}")).collect_vec();
+    let (player, first) = (past.len() % 2, past.last().map_or(0, |last| last + 1));
+    let liar = past.last().map(|_| "liar".to_string());
+    let actions = names[first..].iter().cloned().chain(liar).collect_vec();
+    proof.decide(player, past.iter().map(|&bid| &names[bid]).join(" "), &actions, &|proof, action| {
+        if first + action < bids.len() {
+            return liars_dice(proof, parameters, &[past, &[first + action]].concat());
+        }
+        let (number, face) = bids[first - 1];
+        // The dice of a roll are the digits of its number.
+        let count = |player: usize, roll: usize| {
+            let dice = (0..dice[player]).map(|die| roll / faces.pow(die as u32) % faces + 1);
+            dice.filter(|&die| die == face || die == wild).count()
+        };
+        proof.end(&[1.into(), (-1).into()], |own, roll, other| {
+            let truth = count(own, roll) + count(1 - own, other) >= number;
+            Some((truth == (own == player)) as usize)
         })
-    }
+    })
 }
 
-struct Goofspiel {
-    cards: usize,
-    seen: bool,
-    order: usize,
-    payoff: usize,
-}
-
-impl Goofspiel {
-    fn play(parameters: &Parameters, proof: &mut Proof) -> Result<BigInt> {
-        let cards = number(parameters["cards"][0])?;
-        let seen = choice(parameters, "bids", &["hidden", "seen"])? == 1;
-        let order = choice(parameters, "prizes", &["ascending", "descending", "random"])?;
-        let payoff = choice(parameters, "payoff", &["win_loss", "point_difference", "total_points"])?;
-        let chance: BigInt = (1..=cards).filter(|_| order == 2).product();
-        ensure!(proof.totals[2] == chance, "the total of chance is not {chance}");
-        proof.start(vec![vec![BigInt::one()]; 2]);
-        Goofspiel { cards, seen, order, payoff }.turn(proof, &[])?;
-        Ok(chance)
-    }
-
-    /// The past has the prize, the bid of player 0 and that of player 1 of each round.
-    fn turn(&self, proof: &mut Proof, past: &[usize]) -> Result<()> {
-        let [prizes, first, second] = [0, 1, 2].map(|part| past.iter().skip(part).step_by(3).copied().collect_vec());
-        let taken = [&prizes, &first, &second][past.len() % 3];
-        let left = (1..=self.cards).filter(|card| !taken.contains(card)).collect_vec();
-        let next = |proof: &mut Proof, card: usize| self.turn(proof, &[past, &[card]].concat());
-        if past.len() == 3 * self.cards {
-            let points = [[&first, &second], [&second, &first]].map(|[own, other]| {
+/// The past has the prize, the bid of player 0 and that of player 1 of each round.
+fn goofspiel(proof: &mut Proof, parameters: &Parameters, past: &[usize]) -> Result<()> {
+    let [prizes, first, second] = [0, 1, 2].map(|part| past.iter().copied().skip(part).step_by(3).collect_vec());
+    let taken = [&prizes, &first, &second][past.len() % 3];
+    let left = (1..=whole(parameters, "cards")?).filter(|card| !taken.contains(card)).collect_vec();
+    let next = |proof: &mut Proof, card: &usize| goofspiel(proof, parameters, &[past, &[*card]].concat());
+    let sides = [[&first, &second], [&second, &first]];
+    match (past.len() % 3, left.len()) {
+        (0, 0) => {
+            let points = sides.map(|[own, other]| {
                 let won = izip!(&prizes, own, other).filter(|(_, own, other)| own > other);
                 won.map(|(prize, _, _)| *prize as i64).sum::<i64>()
             });
-            let payoffs = [points, [points[1], points[0]]]
-                .map(|[own, other]| BigInt::from([2 * (own - other).signum(), own - other, 2 * own][self.payoff]));
-            return proof.end(&payoffs, |player, _, _| Some(player));
+            let payoffs = [0, 1].map(|player| {
+                let (own, difference) = (points[player], points[player] - points[1 - player]);
+                BigInt::from(match parameters["payoff"][0] {
+                    "win_loss" => 2 * difference.signum(),
+                    "point_difference" => difference,
+                    _ => 2 * own,
+                })
+            });
+            proof.end(&payoffs, |player, _, _| Some(player))
         }
-        if past.len() % 3 == 0 {
-            let options = [&left[..1], &left[left.len() - 1..], &left][self.order];
-            return options.iter().try_for_each(|&prize| next(proof, prize));
+        (0, _) => match parameters["prizes"][0] {
+            "ascending" => next(proof, &left[0]),
+            "descending" => next(proof, &left[left.len() - 1]),
+            _ => left.iter().try_for_each(|prize| next(proof, prize)),
+        },
+        (_, 1) => next(proof, &left[0]),
+        (turn, _) => {
+            let [own, other] = sides[turn - 1];
+            let results = own.iter().zip(other).map(|(own, other)| match parameters["bids"][0] {
+                "seen" => other.to_string(),
+                _ => ["-", "=", "+"][(own.cmp(other) as i8 + 1) as usize].to_string(),
+            });
+            let label = prizes.iter().chain(own).map(usize::to_string).chain(results).join(" ");
+            let actions = left.iter().map(usize::to_string).collect_vec();
+            proof.decide(turn - 1, format!("P{} {label}", turn - 1), &actions, &|proof, card| next(proof, &left[card]))
         }
-        if left.len() == 1 {
-            return next(proof, left[0]);
-        }
-        let player = past.len() % 3 - 1;
-        let [own, other] = if player == 0 { [&first, &second] } else { [&second, &first] };
-        let results = own.iter().zip(other).map(|(own, other)| match self.seen {
-            true => other.to_string(),
-            false => ["-", "=", "+"][(own.cmp(other) as i8 + 1) as usize].to_string(),
-        });
-        let label = prizes.iter().chain(own).map(usize::to_string).chain(results).join(" ");
-        let actions = left.iter().map(usize::to_string).collect_vec();
-        proof.decide(player, format!("P{player} {label}"), &actions, &|proof, action| next(proof, left[action]))
     }
 }
 
 struct Poker<'p> {
     parameters: &'p Parameters<'p>,
-    /// The deck.
+    /// Of all cards.
     names: Vec<String>,
     suits: usize,
     board: Vec<usize>,
@@ -314,12 +286,10 @@ struct Poker<'p> {
     free: Vec<usize>,
     to_come: usize,
     hands: Vec<Vec<usize>>,
-    stack: usize,
-    raises: HashMap<String, Vec<usize>>,
-    /// Permutations of the cards and of the hands.
+    /// Permutations of all cards and of the hands.
     symmetries: Vec<(Vec<usize>, Vec<usize>)>,
     /// By cards that came.
-    strengths: RefCell<HashMap<Vec<usize>, Rc<Vec<u128>>>>,
+    strengths: RefCell<HashMap<Vec<usize>, Vec<u128>>>,
 }
 
 #[derive(Clone, Default)]
@@ -328,19 +298,17 @@ struct Bets {
     /// Chips above the total of the opponent, for each action of the round.
     raised: Vec<usize>,
     label: Vec<String>,
-    /// The label without cards.
-    line: Vec<String>,
     cards: Vec<usize>,
-    /// Nodes for which this one stands.
-    alike: usize,
+    /// The weight of chance, for all nodes for which this one stands.
+    weight: BigInt,
 }
 
 impl Poker<'_> {
-    fn play(parameters: &Parameters, proof: &mut Proof) -> Result<BigInt> {
-        let [ranks, suits, ante, stack, size, cards] =
-            ["ranks", "suits", "ante", "stack", "hand", "cards"].map(|name| number::<usize>(parameters[name][0]));
-        let (ranks, suits, ante, stack, size) = (ranks?, suits?, ante?, stack?, size?);
-        ensure!(suits <= 4 && stack >= ante, "there are too many suits, or too few chips");
+    /// Returns the number of deals and of cards that follow, with their weights.
+    fn play(proof: &mut Proof, parameters: &Parameters) -> Result<BigInt> {
+        let (ranks, suits, ante) =
+            (whole(parameters, "ranks")?, whole(parameters, "suits")?, whole(parameters, "ante")?);
+        ensure!(suits <= 4 && whole(parameters, "stack")? >= ante, "there are too many suits, or too few chips");
         let names = (0..ranks).cartesian_product(0..suits).map(|(rank, suit)| match parameters["special"].is_empty() {
             true => format!("{rank}{}", &"shdc"[suit..][..1]),
             false => format!("{}{}", &"23456789TJQKA"[13 - ranks + rank..][..1], &"cdhs"[suit..][..1]),
@@ -350,62 +318,58 @@ impl Poker<'_> {
         let known: Option<Vec<usize>> = known.map(|card| names.iter().position(|name| name == card)).collect();
         let known = known.filter(|known| known.iter().all_unique()).context("a card is unknown, or there twice")?;
         let (board, dead) = known.split_at(parameters["board"].len());
-        let to_come =
-            cards?.checked_sub(board.len()).filter(|&number| number < 3).context("the board has another size")?;
+        let to_come = whole(parameters, "come")?.checked_sub(board.len()).filter(|&number| number < 3);
+        let to_come = to_come.context("the board has another size")?;
         let free = (0..names.len()).filter(|card| !known.contains(card)).collect_vec();
-        let hands = free.iter().copied().combinations(size).collect_vec();
+        let mut hands = free.iter().copied().combinations(whole(parameters, "hand")?).collect_vec();
         let mut deals = vec![vec![BigInt::one(); hands.len()]; 2];
         for (deals, field) in deals.iter_mut().zip(&parameters["hands"]).filter(|(_, field)| **field != "all") {
             *deals = weights(&field.split(' ').collect_vec())?;
             ensure!(deals.len() == hands.len(), "there is another number of hands");
         }
-        let mut raises = HashMap::new();
-        for field in &parameters["raises"] {
-            let (line, totals) = field.rsplit_once(':').context("raises need a line")?;
-            let totals: Vec<usize> = numbers(&totals.split(' ').collect_vec())?;
-            ensure!(totals.iter().tuple_windows().all(|(low, high)| low < high), "raises are in another order");
-            ensure!(raises.insert(line.to_string(), totals).is_none(), "the line {line:?} is there twice");
-        }
-        let merged = choice(parameters, "merged", &["no", "yes"])?;
-        let symmetries = (0..suits).permutations(suits).take([1, 24][merged]).map(|suit| {
+        let dealt = (0..hands.len()).map(|hand| deals.iter().any(|deals| !deals[hand].is_zero())).collect_vec();
+        retain(&mut hands, &dealt);
+        deals.iter_mut().for_each(|deals| retain(deals, &dealt));
+        let symmetries = (0..suits).permutations(suits).filter_map(|suit| {
             let cards = (0..names.len()).map(|card| card - card % suits + suit[card % suits]).collect_vec();
             let moved = |hand: &Vec<usize>| hand.iter().map(|&card| cards[card]).sorted().collect_vec();
-            let maps = hands.iter().map(|hand| hands.binary_search(&moved(hand)).unwrap_or(0)).collect_vec();
-            (cards, maps)
+            let maps: Option<Vec<usize>> = hands.iter().map(|hand| hands.binary_search(&moved(hand)).ok()).collect();
+            let maps = maps.filter(|maps| {
+                deals.iter().all(|deals| maps.iter().zip(deals).all(|(&to, deal)| deals[to] == *deal))
+            })?;
+            let place = |card: usize| (board.contains(&card), dead.contains(&card));
+            cards.iter().enumerate().all(|(card, &to)| place(card) == place(to)).then_some((cards, maps))
         });
-        let place = |card: usize| (board.contains(&card), dead.contains(&card));
-        let symmetries = symmetries.filter(|(cards, maps)| {
-            cards.iter().enumerate().all(|(card, &to)| place(card) == place(to))
-                && deals.iter().all(|deals| maps.iter().zip(deals).all(|(&to, deal)| deals[to] == *deal))
-        });
-        let symmetries = symmetries.collect_vec();
-        let pairs = hands.iter().enumerate().cartesian_product(hands.iter().enumerate());
-        let pairs = pairs.filter(|((_, own), (_, other))| !own.iter().any(|card| other.contains(card)));
-        let pairs: BigInt = pairs.map(|((own, _), (other, _))| &deals[0][own] * &deals[1][other]).sum();
-        proof.start(deals);
+        let symmetries = symmetries.take(if parameters["merged"] == ["yes"] { 24 } else { 1 }).collect_vec();
         let (strengths, board) = (RefCell::default(), board.to_vec());
-        let game =
-            Poker { parameters, names, suits, board, free, to_come, hands, stack, raises, symmetries, strengths };
-        game.bet(proof, &Bets { paid: [ante; 2], alike: 1, ..Bets::default() })?;
-        Ok(pairs * game.chance(0))
+        let game = Poker { parameters, names, suits, board, free, to_come, hands, symmetries, strengths };
+        let weight: BigInt = (0..to_come).map(|came| BigInt::from(game.left(came))).product();
+        let pairs =
+            (0..game.hands.len()).cartesian_product(0..game.hands.len()).filter(|&(own, other)| game.apart(own, other));
+        let pairs: BigInt = pairs.map(|(own, other)| &deals[0][own] * &deals[1][other]).sum();
+        proof.start(deals);
+        game.bet(proof, &Bets { paid: [ante; 2], weight: weight.clone(), ..Bets::default() })?;
+        Ok(pairs * weight)
     }
 
-    /// The number of ways in which the cards after some can come. Four or two cards are in the hands.
-    fn chance(&self, came: usize) -> BigInt {
-        let left = self.free.len() - 2 * self.hands[0].len();
-        (came..self.to_come).map(|card| BigInt::from(left) - card).product()
+    fn apart(&self, own: usize, other: usize) -> bool {
+        !self.hands[own].iter().any(|card| self.hands[other].contains(card))
+    }
+
+    /// The number of cards that can be the next one, if those of two hands are known.
+    fn left(&self, came: usize) -> i64 {
+        self.free.len() as i64 - 2 * self.hands[0].len() as i64 - came as i64
     }
 
     fn bet(&self, proof: &mut Proof, bets: &Bets) -> Result<()> {
-        if bets.paid == [self.stack; 2] {
+        if bets.paid == [whole(self.parameters, "stack")?; 2] {
             return self.deal(proof, bets);
         }
         let player = bets.raised.len() % 2;
         let high = bets.paid[1 - player];
         let fold = (bets.paid[player] < high).then_some("fold".to_string());
         let raises = self.raises(bets, high)?;
-        let actions =
-            fold.into_iter().chain(once("call".into())).chain(raises.iter().map(usize::to_string)).collect_vec();
+        let actions = fold.into_iter().chain(["call".into()]).chain(raises.iter().map(usize::to_string)).collect_vec();
         proof.decide(player, bets.label.join(" "), &actions, &|proof, action| {
             let action = &actions[action];
             if action == "fold" {
@@ -415,29 +379,36 @@ impl Poker<'_> {
             next.paid[player] = action.parse().unwrap_or(high);
             next.raised.push(next.paid[player] - high);
             next.label.push(action.clone());
-            next.line.push(action.clone());
             if action == "call" && !bets.raised.is_empty() {
-                return self.deal(proof, &next);
+                self.deal(proof, &next)
+            } else {
+                self.bet(proof, &next)
             }
-            self.bet(proof, &next)
         })
     }
 
     /// Returns the totals to which a player can raise.
     fn raises(&self, bets: &Bets, high: usize) -> Result<Vec<usize>> {
+        let (round, stack) = (bets.cards.len(), whole(self.parameters, "stack")?);
         let least = high + bets.raised.last().map_or(1, |&raise| raise.max(1));
-        let legal = if high < self.stack { least.min(self.stack)..=self.stack } else { 1..=0 };
-        let raised = bets.raised.iter().filter(|&&raise| raise > 0).count();
+        let legal = if high < stack { least.min(stack)..=stack } else { 1..=0 };
         let totals = match self.parameters["bets"][..] {
-            ["listed"] => self.raises.get(&bets.line.join(" ")).cloned().unwrap_or_default(),
-            ["any"] if bets.raised.len() + 1 >= number(self.parameters["actions"][0])? => vec![],
-            ["any"] => legal.clone().collect(),
-            ref sizes if raised < number(self.parameters["caps"][bets.cards.len()])? => {
-                vec![high + number::<usize>(sizes[bets.cards.len()])?]
+            ["listed"] => {
+                let line = bets.label.iter().filter(|word| !self.names.contains(word)).join(" ");
+                let listed = self.parameters["raises"].iter().filter_map(|field| field.rsplit_once(':'));
+                let listed = listed.filter(|listed| listed.0 == line).map(|listed| listed.1.split(' ').collect_vec());
+                numbers(&listed.at_most_one().ok().context("a line is listed twice")?.unwrap_or_default())?
             }
-            _ => vec![],
+            ["any"] if bets.raised.len() + 1 < whole(self.parameters, "actions")? => legal.clone().collect(),
+            ["any"] => vec![],
+            ref sizes => {
+                let raised = bets.raised.iter().filter(|&&raise| raise > 0).count();
+                let more = raised < number(self.parameters["caps"][round])?;
+                vec![high + number::<usize>(sizes[round])?; more as usize]
+            }
         };
-        ensure!(totals.iter().all(|total| legal.contains(total)), "a raise after {:?} is not legal", bets.label);
+        let rising = totals.iter().tuple_windows().all(|(low, high)| low < high);
+        ensure!(rising && totals.iter().all(|total| legal.contains(total)), "{totals:?} after {:?}", bets.label);
         Ok(totals)
     }
 
@@ -455,7 +426,8 @@ impl Poker<'_> {
         for &card in self.free.iter().filter(|card| !bets.cards.contains(card)) {
             let images = symmetries.iter().unique_by(|(cards, _)| cards[card]).collect_vec();
             if images.iter().all(|(cards, _)| cards[card] >= card) {
-                let mut next = Bets { raised: vec![], alike: bets.alike * images.len(), ..bets.clone() };
+                let mut next = Bets { raised: vec![], ..bets.clone() };
+                next.weight = next.weight * images.len() / self.left(bets.cards.len());
                 next.cards.push(card);
                 next.label.push(self.names[card].clone());
                 let maps = images.iter().map(|(_, hands)| hands).collect_vec();
@@ -467,23 +439,17 @@ impl Poker<'_> {
 
     fn end(&self, proof: &mut Proof, bets: &Bets, loser: Option<usize>) -> Result<()> {
         let mut strengths = self.strengths.borrow_mut();
-        let strengths = strengths.entry(bets.cards.clone()).or_insert_with(|| {
-            let dealt = |hand: usize| proof.deals.iter().any(|deals| !deals[hand].is_zero());
-            let strength = |hand: usize| if dealt(hand) { self.strength(&bets.cards, &self.hands[hand]) } else { 0 };
-            Rc::new((0..self.hands.len()).map(strength).collect())
-        });
-        let pot = weights(&self.parameters["pot"])?.remove(0) + 2 * bets.paid.iter().min().unwrap();
-        let [price, rake, cap] = <[BigInt; 3]>::try_from(weights(&self.parameters["rates"])?).unwrap();
-        let (price, rake) = (price * &pot, cap.min(rake * &pot));
-        let weight = self.chance(bets.cards.len()) * bets.alike;
-        let payoffs = [&price - 2 * &rake, -rake, -price].map(|payoff| payoff * &weight);
+        let strengths = strengths.entry(bets.cards.clone());
+        let strengths =
+            strengths.or_insert_with(|| self.hands.iter().map(|hand| self.strength(&bets.cards, hand)).collect());
+        let pot = whole(self.parameters, "pot")? + 2 * bets.paid.iter().min().unwrap();
+        let rates = weights(&self.parameters["rates"])?;
+        let (price, rake) = (&rates[0] * pot, (&rates[1] * pot).min(rates[2].clone()));
+        let payoffs = [&price - &rake * 2, -rake, -price].map(|payoff| payoff * &bets.weight);
         proof.end(&payoffs, |player, own, other| {
-            let mut cards = self.hands[own].iter();
-            let possible =
-                strengths[own] > 0 && strengths[other] > 0 && !cards.any(|card| self.hands[other].contains(card));
+            let possible = strengths[own] > 0 && strengths[other] > 0 && self.apart(own, other);
             possible.then(|| match loser {
-                Some(loser) if loser == player => 2,
-                Some(_) => 0,
+                Some(loser) => 2 * (loser == player) as usize,
                 None => (strengths[other].cmp(&strengths[own]) as i8 + 1) as usize,
             })
         })
@@ -503,30 +469,31 @@ impl Poker<'_> {
     }
 
     fn rank(&self, cards: &[usize]) -> u128 {
+        let (size, base) = (cards.len(), self.names.len() as u128 + 2);
         let ranks = cards.iter().map(|card| card / self.suits + 1).dedup_with_count();
         let (counts, mut ranks): (Vec<usize>, Vec<usize>) = ranks.sorted().rev().unzip();
         // Digits of a number: zeros make shorter lists smaller.
-        let digits = |list: Vec<usize>, base: usize| {
-            list.into_iter().pad_using(5, |_| 0).fold(0, |number, digit| number * base as u128 + digit as u128)
+        let digits = |list: Vec<usize>, base: u128| {
+            list.into_iter().pad_using(5, |_| 0).fold(0, |number, digit| number * base + digit as u128)
         };
         let mut counts = digits(counts, 10);
         if let [straight, flush, both] = self.parameters["special"][..] {
-            let size = cards.len();
             if ranks[0] == self.names.len() / self.suits && ranks[1..].iter().copied().eq((1..size).rev()) {
                 ranks = (0..size).rev().collect();
             }
-            let special = [
-                (ranks.len() == size && ranks[0] - ranks[size - 1] == size - 1, straight),
-                (cards.iter().map(|card| card % self.suits).all_equal(), flush),
-            ];
-            counts = match special {
-                [(true, _), (true, _)] => both.parse().unwrap(),
-                _ => special.iter().find(|(is, _)| *is).map_or(counts, |(_, special)| special.parse().unwrap()),
-            };
+            let is_straight = ranks.len() == size && ranks[0] - ranks[size - 1] == size - 1;
+            let is_flush = cards.iter().map(|card| card % self.suits).all_equal();
+            let special = [None, Some(straight), Some(flush), Some(both)][is_straight as usize + 2 * is_flush as usize];
+            counts = special.map_or(counts, |special| special.parse().unwrap());
         }
-        let base = self.names.len() + 2;
-        counts * (base as u128).pow(5) + digits(ranks, base)
+        counts * base.pow(5) + digits(ranks, base)
     }
+}
+
+/// Keeps the marked items of a list.
+fn retain<T>(list: &mut Vec<T>, marks: &[bool]) {
+    let mut marks = marks.iter();
+    list.retain(|_| *marks.next().unwrap());
 }
 
 fn shown(number: &BigRational) -> String {
@@ -555,9 +522,10 @@ fn main() -> Result<()> {
         parameters.insert(values.next().unwrap(), values.collect());
     }
     for key in keys.split(' ') {
-        let (key, count) = key.split_once(':').unwrap_or((key, "1"));
+        let (key, form) = key.split_once(':').unwrap_or((key, "1"));
         let values = named(&mut head, key)?;
-        ensure!(count == "*" || values.len().to_string() == count, "{key} has another number of values");
+        let right = form == "*" || form == values.len().to_string() || form.split('|').any(|word| values == [word]);
+        ensure!(right, "{key} cannot have the values {values:?}");
         parameters.insert(key, values);
     }
     let totals = weights(&named(&mut head, "totals")?)?;
@@ -566,12 +534,29 @@ fn main() -> Result<()> {
     ensure!(right && unit.is_positive(), "the totals or the unit are wrong, or there are other parameters");
     let (weights, sums, path, values, infosets) = (vec![], vec![], vec![], vec![], HashMap::new());
     let mut proof = Proof { lines, totals, deals: vec![], weights, sums, path, infosets, values };
+    let chance = proof.totals[players].clone();
     let scale = match name {
-        "tree" => tree(&mut proof, &parameters),
-        "liars_dice" => LiarsDice::play(&parameters, &mut proof),
-        "goofspiel" => Goofspiel::play(&parameters, &mut proof),
-        _ => Poker::play(&parameters, &mut proof),
-    }?;
+        "tree" => {
+            proof.start(vec![vec![BigInt::one()]; players]);
+            tree(&mut proof, &chance)?;
+            chance
+        }
+        "liars_dice" => {
+            let (dice, faces) = (numbers::<u32>(&parameters["dice"])?, whole(&parameters, "faces")?);
+            proof.start(dice.iter().map(|&dice| vec![BigInt::one(); faces.pow(dice)]).collect());
+            liars_dice(&mut proof, &parameters, &[])?;
+            BigInt::from(faces).pow(dice[0] + dice[1])
+        }
+        "goofspiel" => {
+            let random = parameters["prizes"] == ["random"];
+            let orders: BigInt = (1..=whole(&parameters, "cards")?).filter(|_| random).product();
+            ensure!(orders == chance, "the total of chance is not {orders}");
+            proof.start(vec![vec![BigInt::one()]; 2]);
+            goofspiel(&mut proof, &parameters, &[])?;
+            chance
+        }
+        _ => Poker::play(&mut proof, &parameters)?,
+    };
     ensure!(scale.is_positive(), "nothing can be dealt");
     ensure!(proof.lines.next() == Some("") && proof.lines.next().is_none(), "there are lines after the last decision");
     let rest = proof.infosets.iter().map(|(label, infoset)| (infoset.1, label.clone())).sorted();
