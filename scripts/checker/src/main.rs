@@ -278,6 +278,8 @@ struct Poker {
     hands: Vec<Vec<usize>>,
     /// Have two hands no common card?
     apart: Vec<Vec<bool>>,
+    /// Of each line, without the cards.
+    raises: HashMap<String, Vec<usize>>,
     /// Permutations of the cards and of the hands.
     symmetries: Vec<(Vec<usize>, Vec<usize>)>,
     /// By cards that came.
@@ -321,6 +323,13 @@ fn poker(proof: &mut Proof) -> Result<()> {
     let dealt = (0..hands.len()).filter(|&hand| ranges.iter().any(|range| range[hand].is_positive())).collect_vec();
     let hands = dealt.iter().map(|&hand| hands[hand].clone()).collect_vec();
     let deals = ranges.iter().map(|range| dealt.iter().map(|&hand| range[hand].clone()).collect_vec()).collect_vec();
+    let mut raises = HashMap::new();
+    for field in &proof.parameters["raises"] {
+        let (line, totals) = field.rsplit_once(':').context("raises have no line")?;
+        let totals: Vec<usize> = numbers(&totals.split(' ').collect_vec())?;
+        let rising = totals.iter().tuple_windows().all(|(low, high)| low < high);
+        ensure!(rising && raises.insert(line.to_string(), totals).is_none(), "the raises {field:?} are wrong");
+    }
     let symmetries = (0..4).permutations(4).filter_map(|suit| {
         let cards = (0..4 * ranks).map(|card| card - card % 4 + suit[card % 4]).collect_vec();
         let moved = |hand: usize| hands[hand].iter().map(|&card| cards[card]).sorted().collect_vec();
@@ -339,7 +348,7 @@ fn poker(proof: &mut Proof) -> Result<()> {
     let weight: BigInt = (0..to_come).map(|came| BigInt::from(left - came)).product();
     proof.start(deals, pairs * &weight)?;
     let (strengths, board) = (RefCell::default(), board.to_vec());
-    let game = Poker { names, board, free, left, hands, apart, symmetries, strengths };
+    let game = Poker { names, board, free, left, hands, apart, raises, symmetries, strengths };
     game.bet(proof, &Bets { paid: [ante; 2], weight, ..Bets::default() })
 }
 
@@ -376,9 +385,7 @@ impl Poker {
         let totals = match proof.parameters["bets"][..] {
             ["listed"] => {
                 let line = bets.label.iter().filter(|word| !self.names.contains(word)).join(" ");
-                let listed = proof.parameters["raises"].iter().filter_map(|field| field.rsplit_once(':'));
-                let listed = listed.filter(|listed| listed.0 == line).map(|listed| listed.1.split(' ').collect_vec());
-                numbers(&listed.at_most_one().ok().context("a line is listed twice")?.unwrap_or_default())?
+                self.raises.get(&line).cloned().unwrap_or_default()
             }
             ["any"] if bets.raised.len() + 1 < proof.whole("actions")? => legal.clone().collect(),
             ["any"] => vec![],
@@ -388,8 +395,7 @@ impl Poker {
                 vec![high + number::<usize>(sizes[round])?; more as usize]
             }
         };
-        let rising = totals.iter().tuple_windows().all(|(low, high)| low < high);
-        ensure!(rising && totals.iter().all(|total| legal.contains(total)), "{totals:?} after {:?}", bets.label);
+        ensure!(totals.iter().all(|total| legal.contains(total)), "a raise after {:?} is not legal", bets.label);
         Ok(totals)
     }
 
@@ -470,7 +476,8 @@ fn shown(number: &BigRational) -> String {
     format!("from {units}e-20 to {}e-20", &units + BigInt::one())
 }
 
-fn main() -> Result<()> {
+/// Returns the claims with their proven numbers.
+fn check() -> Result<String> {
     let text = std::fs::read_to_string(std::env::args().nth(1).context("name a file")?)?;
     let (title, rest) = text.split_once('\n').context("there is one line")?;
     ensure!(title == format!("tensorcfr certificate 3 {:x}", Sha256::digest(rest)), "the title is wrong");
@@ -537,6 +544,15 @@ fn main() -> Result<()> {
         ensure!(ends.len() == 2 && ends[0] <= *number && *number <= ends[1], "{name} is {}", shown(number));
     }
     ensure!(claims.next().is_none(), "there are too many claims");
-    proven.iter().for_each(|(name, number)| println!("{name}: {}", shown(number)));
-    Ok(())
+    Ok(proven.iter().map(|(name, number)| format!("{name}: {}\n", shown(number))).collect())
+}
+
+fn main() {
+    match check() {
+        Ok(proven) => print!("{proven}"),
+        Err(reason) => {
+            eprintln!("refused: {reason}");
+            std::process::exit(1);
+        }
+    }
 }
