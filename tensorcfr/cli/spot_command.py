@@ -190,7 +190,7 @@ def _show(
     options: SpotSolveOptions,
     big_blind: float | None,
 ) -> None:
-    """Print the whole spot and what each line has; write the last line to files."""
+    """Print the whole spot, and hands or runouts at each line; write the last line to files."""
     rules = solved_spot.rules
     if not isinstance(rules, Spot):
         raise ValueError(f"{solved_spot.game.name} is not a spot: tensorcfr show prints it")
