@@ -24,6 +24,7 @@ _KERNEL: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **_OPTIONS}
 _PIECE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_OPTIONS}
 LENDERS: set[Any] = set()
 BORROWERS: set[Any] = set()
+COMPILED_HERE: set[Any] = set()
 compiled_ahead: Callable[..., AbstractContextManager[None]] = nullcontext
 """Context manager that compiles kernels together, see :mod:`tensorcfr._util.jit_ahead`; it has no
 effect if numba has other internals."""
@@ -38,6 +39,7 @@ try:
     from . import jit_ahead
     from .jit_cache import KernelCache
     from .jit_compiler import BORROWERS, LENDERS, KernelCompiler, PieceCompiler
+    from .jit_pieces import COMPILED_HERE
 
     _KERNEL["pipeline_class"], _PIECE["pipeline_class"] = KernelCompiler, PieceCompiler
     compiled_ahead = jit_ahead.compiled_ahead
@@ -271,6 +273,13 @@ def inlined(function: Callable[..., Any]) -> Any:
     Python calls the function unchanged.
     """
     return register_jitable(forceinline=True, **_PIECE)(function)
+
+
+def compiled_here(piece: Callable[..., Any]) -> Any:
+    """Declare that helpers do not compile a piece as a whole, because it calls most pieces of a
+    kernel: several processes share these."""
+    COMPILED_HERE.add(piece)
+    return piece
 
 
 def kernel_with(make: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

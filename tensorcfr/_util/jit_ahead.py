@@ -11,6 +11,7 @@ This relies on internals of numba; see :mod:`tensorcfr._util.jit`.
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -35,8 +36,8 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.registry import CPUDispatcher, cpu_target
 
 from .hardware import available_cores
-from .jit_cache import KernelCache, import_array_functions
-from .jit_pieces import PieceQueue, PutOff, compiled_piece, put_off_to
+from .jit_cache import KernelCache, digest_of_sources, import_array_functions
+from .jit_pieces import PATIENCE, PieceQueue, PutOff, compiled_piece, put_off_to
 from .processes import end_with_parent
 
 Plan = Callable[[], object]
@@ -185,11 +186,12 @@ class _SharedWork(PieceQueue):
 
     Args:
         calls: The kernels; this process takes the first one, and helpers the last one.
+        helpers: Helpers; more may be appended.
     """
 
-    def __init__(self, calls: list[Call]) -> None:
+    def __init__(self, calls: list[Call], helpers: list[_Helper]) -> None:
         super().__init__()
-        self._kernels = deque(calls)
+        self._kernels, self._helpers = deque(calls), helpers
         self._has_ended = False
 
     def first(self) -> Call | None:
@@ -198,15 +200,20 @@ class _SharedWork(PieceQueue):
             return self._kernels.popleft() if self._kernels else None
 
     def for_helper(self) -> Call | PutOff | None:
-        """Take a piece, or else the last kernel, or wait; None if the work has ended."""
+        """Take the last kernel, or else a piece, or wait; None if the work has ended."""
         with self.changed:
             while not self._has_ended:
+                if self._kernels:
+                    return self._kernels.pop()
                 if piece := self.next():
                     return piece
-                if self._kernels and not self.expects_pieces:
-                    return self._kernels.pop()
                 self.changed.wait()
         return None
+
+    def give_up(self) -> None:
+        """End helpers that do not answer, and thereby the threads that wait for them."""
+        for helper in self._helpers:
+            helper.process.kill()
 
     def put_back(self, call: Call) -> None:
         """Return a kernel that no helper can compile."""
@@ -229,27 +236,25 @@ def _compile_together(calls: list[Call], most: int) -> None:
         calls: The kernels.
         most: Largest number of helpers.
     """
-    work = _SharedWork(calls)
     helpers: list[_Helper] = []
+    work = _SharedWork(calls, helpers)
+    call = work.first()  # The largest: helpers that have no kernel compile its pieces.
     try:
         with suppress(OSError, RuntimeError):  # No more processes, or threads.
             # A new process starts too late for the pieces of the first kernel.
-            is_early = _can_fork()
-            for _ in range(min(most, len(calls) - (not is_early))):
+            for _ in range(min(most, len(calls) - (not _can_fork()))):
                 helpers.append(_Helper(helpers))
-            # The first kernel is the largest, and would end last: helpers begin with its pieces.
-            work.expect(pieces=is_early and bool(helpers))
             for helper in helpers:
                 helper.begin(work)
         # The call that needs a kernel with an error will raise it again.
         with suppress(Exception), put_off_to(work):
-            while helpers and (call := work.first()):
+            while helpers and call is not None:
                 kernel, sig = call
                 kernel.compile(sig)
-                work.expect(pieces=False)
+                call = work.first()
         work.end()
         for helper in helpers:
-            helper.join()
+            helper.join(PATIENCE)
     finally:
         work.end(drop=True)
         for helper in helpers:
@@ -324,10 +329,10 @@ class _Helper:
                     break
                 self._answer(message)
 
-    def join(self) -> None:
-        """Wait until the process has compiled its last kernel."""
+    def join(self, patience: float | None = None) -> None:
+        """Wait until the process has compiled its last kernel, or for some seconds."""
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(patience)
 
     def end(self) -> None:
         """End the process, even if it is compiling."""
@@ -422,7 +427,7 @@ def _new_process(first_number: int) -> subprocess.Popen[bytes]:
         environment["NUMBA_CACHE_DIR"] = os.path.abspath(folder)
     program = (
         f"import sys; from {__name__} import serve; "
-        f"serve({first_number}, sys.stdin.buffer, sys.stdout.buffer)"
+        f"serve({first_number}, sys.stdin.buffer, sys.stdout.buffer, {digest_of_sources()!r})"
     )
     return subprocess.Popen(
         [sys.executable, "-P", "-c", program],
@@ -434,7 +439,9 @@ def _new_process(first_number: int) -> subprocess.Popen[bytes]:
     )
 
 
-def serve(first_number: int, requests: IO[bytes], answers: IO[bytes]) -> None:
+def serve(
+    first_number: int, requests: IO[bytes], answers: IO[bytes], digest: str | None = None
+) -> None:
     """Compile the kernels and pieces that arrive, in a helper process.
 
     Args:
@@ -443,7 +450,12 @@ def serve(first_number: int, requests: IO[bytes], answers: IO[bytes]) -> None:
             pieces, which have None as name.
         answers: Stream for a pickled answer to each: the code of a piece, True for a kernel, or
             None if it cannot be compiled.
+        digest: Digest of the sources of the other process; the helper ends if its own differ.  None
+            for a copy of that process.
     """
+    if digest not in (None, digest_of_sources()):
+        return
+    gc.disable()  # The process ends soon; collections take a twentieth of its time.
     # Importing the package registers the rules, whose types are part of signatures.
     import_module(__name__.partition(".")[0])
     import_array_functions()

@@ -32,6 +32,10 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import signature
 
 _NO_ENVIRONMENT = _dynfunc.Environment({})
+COMPILED_HERE: set[Any] = set()
+"""Pieces that are not put off, see :func:`tensorcfr._util.jit.compiled_here`."""
+PATIENCE = 120.0
+"""Longest wait for a helper's answer, in seconds; then this process compiles the piece itself."""
 
 
 class PieceLibrary(JITCodeLibrary):
@@ -79,8 +83,6 @@ class PieceQueue:
         self.pieces: deque[PutOff] = deque()
         self.changed = Condition()
         """Condition that guards the queue; it is notified when a piece is added or compiled."""
-        self.expects_pieces = False
-        """True while a kernel is being compiled here whose pieces are not complete."""
 
     def add(self, piece: PutOff) -> None:
         """Add a piece."""
@@ -96,11 +98,14 @@ class PieceQueue:
                 return piece
         return None
 
-    def expect(self, *, pieces: bool) -> None:
-        """Set whether a kernel is being compiled here whose pieces are not complete."""
+    def wait_until(self, is_done: Callable[[], bool]) -> None:
+        """Wait for helpers until something is done, or :data:`PATIENCE` ends."""
         with self.changed:
-            self.expects_pieces = pieces
-            self.changed.notify_all()
+            if not self.changed.wait_for(is_done, PATIENCE):
+                self.give_up()
+
+    def give_up(self) -> None:
+        """End helpers that do not answer."""
 
     def finish(self, piece: PutOff, answer: bytes | None) -> None:
         """Pass on the answer of a helper, or None if it has failed."""
@@ -202,8 +207,7 @@ class PutOff:
         """Return the code for argument types, as numba's list of implementations does."""
         self.compile_if_left()
         if self._context._defns[self._key] is self:
-            with self._queue.changed:
-                self._queue.changed.wait_for(lambda: self.is_finished)
+            self._queue.wait_until(lambda: self.is_finished)
             if self.answer is None:
                 self._compile_here()
             else:
@@ -240,9 +244,6 @@ def compile_those_left() -> None:
     """Compile the pieces that the innermost function has put off, the newest first."""
     for piece in reversed(_put_off.callers[-1]):
         piece.compile_if_left()
-    queue = _put_off.queue
-    if len(_put_off.callers) == 1 and queue is not None:
-        queue.expect(pieces=False)
 
 
 def put_off(
@@ -250,7 +251,7 @@ def put_off(
 ) -> Any:
     """Put off the compilation of a piece, or compile it if it may return something."""
     queue = _put_off.queue  # Another thread may end the work meanwhile.
-    if queue is None or not returns_nothing(function):
+    if queue is None or function in COMPILED_HERE or not returns_nothing(function):
         result = compile()
         if _put_off.results is not None:
             _put_off.results[name_of(function), tuple(compiler.state.args)] = result

@@ -6,6 +6,8 @@ line.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import os
 import sys
@@ -31,6 +33,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Labels of a game may contain characters that the terminal's encoding lacks.
             stream.reconfigure(errors="backslashreplace")
+    # The process ends: freeing the objects of numba's compiler one by one would take a second.
+    atexit.register(gc.freeze)
     try:
         app(prog_name="tensorcfr")
     finally:

@@ -313,7 +313,7 @@ class _ClusterPasses(Passes):
         """Run all stages of an evaluation; the workers evaluate the chunks."""
         self.evaluate_stage(DOWN, weight, floor, expected, best)
         current = weight.chunks is not self.stored.cumulative.chunks
-        self._workers.evaluate(current, floor, self.trunk, expected)
+        self._workers.evaluate(current, floor, self.double_trunk, expected)
         self.evaluate_stage(UP, weight, floor, expected, best)
 
 

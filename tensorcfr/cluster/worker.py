@@ -14,6 +14,7 @@ from .._util.memory_budget import free_memory
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.profile import results_for
+from ..kernels.pass_arrays import TrunkScratch
 from ..model.arrays import frozen_arrays
 from ..model.branch_shares import BranchShare, share_of
 from ..model.chunked_form import ROW, ChunkedForm, ChunkLocks
@@ -115,7 +116,7 @@ class ShareWorker:
             Float array: the values of the entries of each updated player.
         """
         schedule, passes = pickle.loads(order), self._passes
-        self._enter(message, schedule.computes_reach[0])
+        self._enter(message, schedule.computes_reach[0], passes.trunk)
         counters = new_counters(1)
         counters[0, 0] = 1  # The forward pass of the trunk is done.
         # Thread 0, which processes the trunk, is the solver's process; number the threads from 1.
@@ -145,19 +146,20 @@ class ShareWorker:
             Float array of the best-response values of the entries, player 0's first; and float64
             (chunks, players): expected values from the terminals of each chunk.
         """
-        self._enter(message, np.ones(self._form.n_players, dtype=bool))
+        trunk = self._passes.double_trunk
+        self._enter(message, np.ones(self._form.n_players, dtype=bool), trunk)
         weight = self._state.played(self._rule)[0] if current else self._state.averages
         expected, best = results_for(self._form)
         self._passes.evaluate_chunks(weight._replace(trunk=self._trunk), floor, expected, best)
-        up = [self._passes.trunk.entry_value[indices] for indices in self._up]
+        up = [trunk.entry_value[indices] for indices in self._up]
         return np.concatenate(up), expected[:-1]
 
-    def _enter(self, message: np.ndarray, descends: np.ndarray) -> None:
+    def _enter(self, message: np.ndarray, descends: np.ndarray, trunk: TrunkScratch) -> None:
         """Copy the reaches of a message to the arrays that the kernels read."""
         bounds, offset = self._form.trunk.player_sequences, 0
         for player in np.flatnonzero(descends):
             first, last = bounds[player], bounds[player + 1]
-            self._passes.trunk.reach[first:last] = message[offset : offset + last - first]
+            trunk.reach[first:last] = message[offset : offset + last - first]
             offset += last - first
 
 

@@ -12,7 +12,7 @@ from .._util.aligned import aligned
 from .._util.recent import Recent
 from ..kernels import evaluation
 from ..kernels.chunk_passes import ALL, CHUNKS, DOWN, UP
-from ..kernels.evaluation import ProfileArrays
+from ..kernels.evaluation import NO_LOOKS, ProfileArrays
 from ..kernels.pass_arrays import ChunkScratch, Numbers, TrunkScratch, plain_numbers
 from ..model.arrays import SequenceForm, frozen_arrays
 from ..model.branch_shares import share_of_locks, some_chunks, visits_to
@@ -243,7 +243,8 @@ def evaluate_weights(
     scratch = _scratch(reach, value, entries, *below, dtype=reach.dtype)
     expected, best = results_for(game)
     trunk = frozen_arrays(plain_numbers(weights(0, 1)))
-    evaluation.evaluate_chunked(game, DOWN, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
+    sums = expected, best, NO_LOOKS
+    evaluation.evaluate_chunked(game, DOWN, 0, 1, trunk, 0.0, *scratch, *sums, locks)
     # A batch consists of whole branches, because a chunk is evaluated together with the chunk from
     # which it is entered.
     bounds = np.append(np.flatnonzero(game.parent_part == 0), game.n_chunks)
@@ -263,12 +264,11 @@ def evaluate_weights(
         batch_expected = expected[begin : end + 1]
         locked = share_of_locks(locks, game, begin, end, batch)
         batch_weights = frozen_arrays(plain_numbers(weight_buffer))
-        evaluation.evaluate_chunked(
-            batch, CHUNKS, 0, 1, batch_weights, 0.0, *scratch, batch_expected, best, None, locked
-        )
+        arguments = batch, CHUNKS, 0, 1, batch_weights, 0.0, *scratch
+        evaluation.evaluate_chunked(*arguments, batch_expected, best, NO_LOOKS, locked)
         if progress is not None:
             progress(end, game.n_chunks)
-    evaluation.evaluate_chunked(game, UP, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
+    evaluation.evaluate_chunked(game, UP, 0, 1, trunk, 0.0, *scratch, *sums, locks)
     return expected.sum(axis=0), best
 
 

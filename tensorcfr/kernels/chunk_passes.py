@@ -14,11 +14,22 @@ above, which stays in the scratch arrays.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .._util.jit import borrowed, if_given, inlined, kernel_with, lends, view
+from .._util.jit import (
+    borrowed,
+    by_types,
+    compiled_here,
+    if_given,
+    inlined,
+    kernel_with,
+    lends,
+    view,
+)
 from ..model.arrays import LockedLanes, SequenceForm
-from ..model.chunked_form import ChunkedForm, ChunkLocks
+from ..model.chunked_form import FORM_FIELDS, ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, scratch_size
 from . import packing
 from .backward_pass import backward
@@ -41,6 +52,7 @@ UP = 2
 """Stage of a pass: the trunk, upwards."""
 ALL = 3
 """All stages of a pass, one after the other."""
+PLAYER_SEQUENCES = FORM_FIELDS.index("player_sequences")
 BEFORE, DONE = -1, 4
 """Markers before the first stage and after the last one."""
 
@@ -173,7 +185,31 @@ def own_numbers(
     return borrowed(StoredRange(numbers.chunks[begin:end], scale, player, bounds[0], bounds[1]))
 
 
-@inlined
+@by_types
+def unpack_own(
+    game: ChunkedForm, c: int, form: SequenceForm, player: int, numbers: Numbers, floats: np.ndarray
+) -> Any:
+    """Unpack :func:`own_numbers` from 16 bits into a chunk's ``floats``; do nothing for floats."""
+    if not packing.is_packed(numbers):
+        return lambda game, c, form, player, numbers, floats: None
+    return lambda game, c, form, player, numbers, floats: packing.unpack(
+        own_numbers(game, c, form, player, numbers), floats
+    )
+
+
+@by_types
+def pack_own(
+    game: ChunkedForm, c: int, form: SequenceForm, player: int, numbers: Numbers, floats: np.ndarray
+) -> Any:
+    """Pack a chunk's ``floats`` into :func:`own_numbers` in 16 bits; do nothing for floats."""
+    if not packing.is_packed(numbers):
+        return lambda game, c, form, player, numbers, floats: None
+    return lambda game, c, form, player, numbers, floats: packing.pack(
+        floats, own_numbers(game, c, form, player, numbers)
+    )
+
+
+@by_types
 def add_to_stored_average(
     game: ChunkedForm,
     c: int,
@@ -181,8 +217,8 @@ def add_to_stored_average(
     player: int,
     averaging_weight: float,
     average: Numbers,
-) -> None:
-    """Add a player's reaches, times a weight, to an average in 16 bits.
+) -> Any:
+    """Add a player's reaches, times a weight, to an average in 16 bits; do nothing for floats.
 
     Args:
         game: The game.
@@ -192,6 +228,20 @@ def add_to_stored_average(
         averaging_weight: Weight of the reaches in the average.
         average: Modified in place.
     """
+    if not packing.is_packed(average):
+        return lambda game, c, part, player, averaging_weight, average: None
+    return _add_to_stored_average
+
+
+@inlined
+def _add_to_stored_average(
+    game: ChunkedForm,
+    c: int,
+    part: Part,
+    player: int,
+    averaging_weight: float,
+    average: Numbers,
+) -> None:
     form, reach = part.form, part.reach
     begin, end = form.player_sequences[player], form.player_sequences[player + 1]
     if not 0 <= c < game.shape.shape[0]:
@@ -301,6 +351,7 @@ def visited(game: ChunkedForm, visit: int) -> tuple[int, bool, bool]:
     return part - 1, True, part > 0 and game.scratch_offset[part - 1] == 0
 
 
+@compiled_here
 @inlined
 def run_pass(
     game: ChunkedForm,
@@ -336,8 +387,8 @@ def run_pass(
                 # The forward pass needs the regrets of these players now; the backward pass unpacks
                 # those of the others later.
                 if is_down and schedule.computes_reach[t, player]:
-                    rows = own_numbers(game, c, current_part.form, player, stored.regret)
-                    packing.unpack(rows, current_part.regret)
+                    numbers = current_part.regret
+                    unpack_own(game, c, current_part.form, player, stored.regret, numbers)
         else:
             current_part = trunk_of(game, stored, trunk, value_bound)
         form, value = current_part.form, current_part.value
@@ -371,10 +422,9 @@ def run_pass(
                 work.tile,
                 locked,
             )
-            if stored.cumulative.scale is not None:
-                add_to_stored_average(
-                    game, c, current_part, player, averaging_weight, stored.cumulative
-                )
+            add_to_stored_average(
+                game, c, current_part, player, averaging_weight, stored.cumulative
+            )
         for player in range(players):
             if not schedule.updates[t, player]:
                 continue
@@ -388,20 +438,19 @@ def run_pass(
                     work.prefetch,
                 )
                 payoff_product(form, player, current_part.reach, value, work.payoff, work.prefetch)
-                mix_part_payoffs(game, c, form, player, locked, value)
+                if locks is not None:
+                    mix_part_payoffs(game, c, form, player, locked, value)
             if not is_up:
                 continue
             if not is_chunk:
                 # `value` has the trunk's own payoffs; add the values that the branches passed up.
                 collect(game, player, trunk.entry_value, value)
             if is_chunk:
-                packing.unpack(
-                    own_numbers(game, c, form, player, stored.regret), current_part.regret
-                )
+                unpack_own(game, c, form, player, stored.regret, current_part.regret)
             rule_step = Step(rule, parameters, schedule.played_floor[t, player], schedule.floor[t])
             backward(current_part, player, rule_step, work.tile, work.whole_rule, 0, hands, locked)
             if is_chunk:
-                packing.pack(current_part.regret, own_numbers(game, c, form, player, stored.regret))
+                pack_own(game, c, form, player, stored.regret, current_part.regret)
                 leave(game, c, player, value, trunk.entry_value, scratch.value)
         visit += 1
         if visit == game.branch_offset[b + 1]:
@@ -556,7 +605,9 @@ def first_entry(game: ChunkedForm, c: int, player: int) -> int:
         return 0
     if player == game.entry_offset.shape[1] - 2:
         return game.number_offset[c + 1] - game.sequence_offset[c]
-    return shape_form(game.shapes, game.shape[c]).player_sequences[player]
+    # A form has dozens of views, which take long to compile.
+    begin = game.shapes.place[game.shape[c], PLAYER_SEQUENCES, 0]  # type: ignore[union-attr]
+    return game.shapes.integers[begin + player]  # type: ignore[union-attr]
 
 
 @inlined

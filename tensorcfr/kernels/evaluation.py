@@ -18,7 +18,6 @@ from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..payoff.lanes import dot
 from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch_size
 from ..payoff.product_share import ProductShare
-from . import packing
 from .chunk_passes import (
     base_of,
     branches,
@@ -30,7 +29,8 @@ from .chunk_passes import (
     locks_of,
     mix_part_payoffs,
     most_scratch,
-    own_numbers,
+    pack_own,
+    unpack_own,
     visited,
     workplace,
 )
@@ -186,7 +186,7 @@ def strategies_of_parts(
             base = game.sequence_offset[part - 1]
             part_weight = workplace(game, part - 1, weight, work.tile)
             for player in range(form.player_sequences.shape[0] - 1):
-                packing.unpack(own_numbers(game, part - 1, form, player, weight), part_weight)
+                unpack_own(game, part - 1, form, player, weight, part_weight)
         else:
             form, part_weight = borrowed(game.trunk), borrowed(weight.trunk)
         locked = locks_of(locks, part, base, form, work.table)
@@ -203,9 +203,7 @@ def unpack_parts(game: ChunkedForm, numbers: Numbers, floats: np.ndarray) -> Non
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
         for player in range(form.player_sequences.shape[0] - 1):
-            packing.unpack(
-                own_numbers(game, c, form, player, numbers), floats[game.sequence_offset[c] :]
-            )
+            unpack_own(game, c, form, player, numbers, floats[game.sequence_offset[c] :])
 
 
 @_takes_bare_form
@@ -218,9 +216,7 @@ def pack_parts(game: ChunkedForm, floats: np.ndarray, numbers: Numbers) -> None:
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
         for player in range(form.player_sequences.shape[0] - 1):
-            packing.pack(
-                floats[game.sequence_offset[c] :], own_numbers(game, c, form, player, numbers)
-            )
+            pack_own(game, c, form, player, numbers, floats[game.sequence_offset[c] :])
 
 
 @inlined
@@ -289,8 +285,8 @@ def evaluate_flat(
 class ProfileArrays(NamedTuple):
     """Strategies, and values under them, for each sequence.
 
-    Arrays have the precision of the solver state, and the length of the trunk or of the largest
-    branch, except where noted.
+    Arrays are float64, and have the length of the trunk or of the largest branch, except where
+    noted.
     """
 
     trunk_strategy: np.ndarray
@@ -299,6 +295,11 @@ class ProfileArrays(NamedTuple):
     """(entries,)."""
     chunk_strategy: np.ndarray
     chunk_value: np.ndarray
+
+
+NO_LOOKS = ProfileArrays(*np.empty((5, 0)))
+"""Empty arrays, for an evaluation that computes the sums only.  It runs the kernel that looks at a
+profile need, too, so that the kernel is compiled once."""
 
 
 def _work_of_evaluate_chunked(
@@ -320,7 +321,7 @@ def evaluate_chunked(
     scratch: ChunkScratch,
     expected: np.ndarray,
     best: np.ndarray,
-    looks: ProfileArrays | None,
+    looks: ProfileArrays,
     locks: ChunkLocks | None,
     work: Work,
 ) -> None:
@@ -333,17 +334,17 @@ def evaluate_chunked(
         groups: Number of groups into which the branches are divided.
         weight: Weights from which regret matching computes the strategies.
         floor: Share of every strategy that is uniform.
-        trunk: Scratch; ``value`` holds the values under best responses on return.
-        scratch: Scratch of the chunks; ``value`` is used in the same way.
+        trunk: Scratch, float64; ``value`` holds the values under best responses on return.
+        scratch: Scratch of the chunks, float64; ``value`` is used in the same way.
         expected: float64 (chunks + 1, players): modified in place: expected values from the
             terminals of each chunk, and in the last row from those of the trunk.
         best: float64 (players,): modified in place.
         looks: Strategies and values to write, modified in place; best responses then ignore locks.
-            None if only the sums are needed.
+            :data:`NO_LOOKS` if only the sums are needed.
         locks: Locked infosets, where best responses keep the locked probabilities; or None.
         work: Scratch.
     """
-    players = best.shape[0]
+    players, is_looking = best.shape[0], looks.trunk_strategy.shape[0] > 0
     first, last, step = branches(game, stage, group, groups)
     for b in range(first, last, step):
         for visit in range(game.branch_offset[b], game.branch_offset[b + 1]):
@@ -355,19 +356,18 @@ def evaluate_chunked(
                 reach = chunk_view(game, c, scratch.reach)
                 value = chunk_view(game, c, scratch.value)
                 for player in range(players if is_down else 0):
-                    packing.unpack(own_numbers(game, c, form, player, weight), part_weight)
+                    unpack_own(game, c, form, player, weight, part_weight)
             else:
                 form, part_weight, reach, value = game.trunk, weight.trunk, trunk.reach, trunk.value
             locked = locks_of(locks, c + 1, base_of(game, c), form, work.table)
             bounds = form.player_sequences
-            if looks is not None:
-                part_strategy, part_value = looks.trunk_strategy, looks.trunk_value
-                if is_chunk:
-                    part_strategy = chunk_view(game, c, looks.chunk_strategy)
-                    part_value = chunk_view(game, c, looks.chunk_value)
-                if is_down:
-                    part_strategy[: bounds[players]] = 1.0
-                    strategies(form, part_weight, floor, part_strategy, 0, locked, work.whole_rule)
+            part_strategy, part_value = looks.trunk_strategy, looks.trunk_value
+            if is_chunk:
+                part_strategy = chunk_view(game, c, looks.chunk_strategy)
+                part_value = chunk_view(game, c, looks.chunk_value)
+            if is_looking and is_down:
+                part_strategy[: bounds[players]] = 1.0
+                strategies(form, part_weight, floor, part_strategy, 0, locked, work.whole_rule)
             for player in range(players if is_down else 0):
                 if is_chunk:
                     enter(game, c, player, trunk.reach, scratch.reach, reach)
@@ -382,17 +382,18 @@ def evaluate_chunked(
                     payoff_product(form, player, reach, value, work.payoff, None)
                     # Values at every action are those of the strategies, without payoffs of a
                     # model.
-                    if looks is None:
-                        mix_part_payoffs(game, c, form, player, locked, value)
+                    if locks is not None:  # noqa: SIM102
+                        if not is_looking:
+                            mix_part_payoffs(game, c, form, player, locked, value)
                     # The trunk is c = -1, the last row.
                     count = bounds[player + 1] - bounds[player]
                     dot(reach, value, bounds[player], count, expected[c], player)
-                    if looks is not None:
+                    if is_looking:
                         for s in range(bounds[player], bounds[player + 1]):
                             part_value[s] = value[s]
                 if not is_up:
                     continue
-                if looks is not None:
+                if is_looking:
                     if not is_chunk:
                         collect(game, player, looks.entry_value, part_value)
                     # Backward pass for the values under the strategies; `maximise` is another one.
@@ -401,7 +402,7 @@ def evaluate_chunked(
                         leave(game, c, player, part_value, looks.entry_value, looks.chunk_value)
                 if not is_chunk:
                     collect(game, player, trunk.entry_value, value)
-                if looks is not None:
+                if locks is None or is_looking:
                     maximise(form, player, value, None, work.tile[0])
                 else:
                     maximise(form, player, value, locked, work.tile[0])

@@ -45,13 +45,11 @@ class StoredRange(NamedTuple):
     """Index after the player's last number."""
 
 
-def _scales_of_type(stored: Any) -> Any:
-    """Return the scales, or their numba type."""
-    return (
-        stored.scale
-        if isinstance(stored, StoredRange)
-        else stored.types[stored.fields.index("scale")]
-    )
+def is_packed(numbers: Any) -> bool:
+    """Return whether numbers, a tuple with scales or its numba type, are in 16 bits."""
+    if hasattr(numbers, "scale"):
+        return numbers.scale is not None
+    return not is_none(numbers.types[numbers.fields.index("scale")])
 
 
 @by_types
@@ -62,7 +60,7 @@ def unpack(stored: StoredRange, floats: np.ndarray) -> Any:
         stored: The numbers.
         floats: float32 (at least numbers,): modified in place.
     """
-    if is_none(_scales_of_type(stored)):
+    if not is_packed(stored):
         return lambda stored, floats: None
     return lambda stored, floats: _unpack(stored, floats)
 
@@ -75,7 +73,7 @@ def pack(floats: np.ndarray, stored: StoredRange) -> Any:
         floats: float32 (at least numbers,): the :func:`workplace` of the numbers.
         stored: Modified in place.
     """
-    if is_none(_scales_of_type(stored)):
+    if not is_packed(stored):
         return lambda floats, stored: None
     return lambda floats, stored: _pack(floats, stored)
 
@@ -89,7 +87,7 @@ def add(reach: np.ndarray, averaging_weight: float, stored: StoredRange) -> Any:
         averaging_weight: Weight of the reaches in the average.
         stored: The average; modified in place.
     """
-    if is_none(_scales_of_type(stored)):
+    if not is_packed(stored):
         return _add_floats
     return lambda reach, averaging_weight, stored: _add(reach, averaging_weight, stored)
 

@@ -45,7 +45,8 @@ class StoredArrays(NamedTuple):
 
 
 class TrunkScratch(NamedTuple):
-    """Scratch of the trunk and of the entries of its chunks, in the solver's precision."""
+    """Scratch of the trunk and of the entries of its chunks: for passes in the solver's precision,
+    for evaluations in double precision."""
 
     reach: np.ndarray
     """(trunk sequences,): own reaches."""
@@ -56,21 +57,22 @@ class TrunkScratch(NamedTuple):
 
 
 class ChunkScratch(NamedTuple):
-    """Scratch of a chunk and of the chunks above it in its branch, in the solver's precision."""
+    """Scratch of a chunk and of the chunks above it in its branch; precision as in
+    :class:`TrunkScratch`."""
 
     reach: np.ndarray
     """(most sequences,): own reaches."""
     value: np.ndarray
     """(most sequences,): counterfactual values."""
     regret: np.ndarray
-    """(most sequences,): unpacked regrets of arrays in 16 bits; otherwise empty."""
+    """(most sequences,): unpacked regrets of arrays in 16 bits, float32; otherwise not read."""
 
 
 class Work(NamedTuple):
     """Scratch that a kernel allocates for its passes."""
 
     tile: np.ndarray
-    """(TILE_ROWS, LONGEST): scratch of a tile, in the precision of the solver state."""
+    """(TILE_ROWS, LONGEST): scratch of a tile, in the precision of the reaches."""
     whole_rule: np.ndarray
     """float64: scratch of whole rules; see :func:`tensorcfr.kernels.whole_rules.whole_scratch`."""
     payoff: np.ndarray

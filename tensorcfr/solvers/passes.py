@@ -19,6 +19,7 @@ from ..payoff.multiply import scratch_size
 from .solver_state import State, floats_of, state_bytes
 from .threads import run_together
 
+DOUBLE = np.dtype(np.float64)
 GROUPS_PER_THREAD = 16
 """Groups per thread into which the branches are divided.  With many groups, a delayed thread leaves
 work to others; each group costs a call within a kernel, some microseconds."""
@@ -53,6 +54,14 @@ class Passes:
         self.trunk = trunk_scratch(*sizes, floats, of=state)
         packed = floats != state.regret.dtype
         self.scratch = [chunk_scratch(form, floats, packed=packed) for _ in range(threads)]
+        self.double_trunk, self.double_scratch = self.trunk, self.scratch
+        if form.n_chunks and floats != DOUBLE:
+            # Evaluations in double precision use the kernel that computes the values of policies.
+            self.double_trunk = trunk_scratch(*sizes, DOUBLE)
+            self.double_scratch = [
+                chunk_scratch(form, DOUBLE)._replace(regret=scratch.regret)
+                for scratch in self.scratch
+            ]
         self.threads = threads
         self.groups = min(
             1 if threads == 1 else threads * GROUPS_PER_THREAD, max(form.n_branches, 1)
@@ -213,11 +222,11 @@ class Passes:
             self.groups,
             frozen_arrays(weight),
             floor,
-            self.trunk,
-            self.scratch[thread],
+            self.double_trunk,
+            self.double_scratch[thread],
             expected,
             best,
-            None,
+            evaluation.NO_LOOKS,
             self._locks,
         )
 
@@ -304,7 +313,11 @@ def bytes_of_passes(
     if form.shapes is not None:
         parts += [shape_form(form.shapes, shape) for shape in form.shapes.structures[0].tolist()]
     numbers += threads * max(int(scratch_size(part.operator)) for part in parts)
-    return state_bytes(form, record, precision) + numbers * floats.itemsize
+    doubles = 0
+    if form.n_chunks and floats != DOUBLE:
+        doubles = 2 * threads * form.most_sequences + 2 * form.trunk.n_sequences + form.n_entries
+    scratch_bytes = numbers * floats.itemsize + doubles * DOUBLE.itemsize
+    return state_bytes(form, record, precision) + scratch_bytes
 
 
 def trunk_scratch(

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from importlib import import_module, reload
 from pathlib import Path
@@ -137,6 +138,30 @@ def test_without_a_helper_this_process_compiles(
     assert kernels.short.stats.cache_misses
 
 
+def test_a_helper_of_other_sources_compiles_nothing(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package may have been replaced since this process has started."""
+    monkeypatch.setattr(jit_ahead, "_can_fork", lambda: False)
+    monkeypatch.setattr(jit_ahead, "digest_of_sources", lambda: "of the sources before")
+    use(kernels)
+    assert kernels.long.stats.cache_misses
+    assert kernels.short.stats.cache_misses
+
+
+def test_a_helper_that_does_not_answer_is_ended(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not jit_ahead._can_fork():
+        pytest.skip("another system, or other threads run")
+    for module in (jit_ahead, jit_pieces):
+        monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(jit_ahead, "serve", lambda *_: time.sleep(1000))
+    use(kernels)
+    assert kernels.long.stats.cache_misses
+    assert kernels.short.stats.cache_misses
+
+
 def test_the_number_of_helpers_is_checked(
     kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +225,16 @@ def test_a_piece_of_a_helper_is_that_of_this_process(
         assert kernels.long(*np.array([[2.0], [3.0], [4.0]])) == 9.0
     assert queue.names == (["add"] if answers is compiled_by_a_helper else ["add", "add_twice"])
     assert not queue.pieces
+
+
+def test_a_piece_that_calls_most_others_is_not_sent(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jit_pieces, "COMPILED_HERE", {kernels.add})
+    queue = Answers(fails)
+    with jit_pieces.put_off_to(queue):
+        assert kernels.long(*np.array([[2.0], [3.0], [4.0]])) == 9.0
+    assert queue.names == ["add_twice"]
 
 
 def test_pieces_without_a_helper_are_compiled_by_the_kernel(kernels: ModuleType) -> None:
