@@ -170,6 +170,8 @@ class SpotForm:
             ValueError: The spot, the game, the target, the precision or the threads are invalid.
             MemoryError: The spot does not fit into the free memory.
         """
+        if not isinstance(request, Mapping):
+            raise TypeError("expected an object")
         source: Any = request.get("game")
         target = request.get("target")
         if target is not None:
