@@ -125,10 +125,10 @@ def goofspiel(lines, cards, bids, prizes, payoff):
             return "chance", dict.fromkeys(left, factorial(len(left) - 1))
         if len(left) == 1:  # The last round is played automatically.
             return node(*words, *left)
-        own, rival = past[turn::3], past[3 - turn :: 3]
-        signs = ["=+-"[(x > y) - (x < y)] for x, y in zip(own, rival)]
-        seen = {"hidden": signs, "seen": rival[: len(own)]}[bids]
-        label = " ".join(map(str, [f"P{turn - 1}", *past[::3], *own, *seen]))
+        before, rivals = past[turn::3], past[3 - turn :: 3]
+        signs = ["=+-"[(x > y) - (x < y)] for x, y in zip(before, rivals)]
+        seen = {"hidden": signs, "seen": rivals[: len(before)]}[bids]
+        label = " ".join(map(str, [f"P{turn - 1}", *past[::3], *before, *seen]))
         return "infoset", [turn - 1, label, *map(str, left)]
 
     unit, hands = Fraction(1, 1 + (payoff == "point_difference")), [np.ones(1, dtype=object)] * 2

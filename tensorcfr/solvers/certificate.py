@@ -6,6 +6,7 @@ from fractions import Fraction
 from hashlib import sha256
 from itertools import chain, combinations
 from math import lcm
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -76,25 +77,33 @@ def _known_rules(spec: str) -> tuple[str, Parameters] | None:
     try:
         name, options = parse_spec(spec)
         known: Any = GAMES[name].parameters | options
-    except (ValueError, LookupError):
+        if known.keys() != GAMES[name].parameters.keys() or known.get("players") not in (None, 2):
+            return None
+        dice, faces = known.get("dice", 1), known.get("faces", 0)
+        known |= {
+            # Two players have three cards or ranks by default.
+            "ranks": known.get("ranks") or known.get("cards") or 3,
+            "bets": [*map(index, known.get("bets", ()))],
+            "caps": [known.get("raise_cap")] * 2,
+            "actions": known.get("cap"),
+            "bids": "hidden" if known.get("imperfect_information") else "seen",
+            "dice": [dice] * 2 if isinstance(dice, int) else [*dice] * (2 // len(dice)),
+            "bid_faces": faces - (not known.get("bid_wild", False)),
+            "wild": faces * known.get("wild", True),
+        }
+        name = {"one_card_poker": "kuhn", "bluff": "liars_dice"}.get(name, name)
+        parameters = {key: known[key] for key in checker.RULES[name][1].split()}
+        _rules_of(name, parameters)
+    except (ValueError, LookupError, TypeError, AttributeError, checker.CertificateError):
         return None
-    if known.keys() != GAMES[name].parameters.keys() or known.get("players") not in (None, 2):
-        return None
-    name = {"one_card_poker": "kuhn", "bluff": "liars_dice"}.get(name, name)
-    dice, faces = known.get("dice", 1), known.get("faces", 0)
-    known |= {
-        # Two players have three cards or ranks by default.
-        "ranks": known.get("ranks") or known.get("cards") or 3,
-        "caps": [known.get("raise_cap")] * 2,
-        "actions": known.get("cap"),
-        "bids": "hidden" if known.get("imperfect_information") else "seen",
-        "dice": [dice] * 2 if isinstance(dice, int) else [*dice] * (2 // len(dice)),
-        "bid_faces": faces - (not known.get("bid_wild", False)),
-        "wild": faces * known.get("wild", True),
-    }
-    if name not in checker.RULES or name == "tree":
-        return None
-    return name, {key: known[key] for key in checker.RULES[name][1].split()}
+    return name, parameters
+
+
+def _rules_of(name: str, parameters: Parameters) -> Any:
+    """Return the checker's rules of a game."""
+    make: Any
+    make, _, fixed = checker.RULES[name]
+    return make(lines=None, **fixed | parameters)
 
 
 def _spot_of(game: Any) -> tuple[str, Parameters]:
@@ -195,9 +204,7 @@ def _proven(
     start: Any = Fraction(1) if exact else TOTAL
     players = range(policy.game.n_players)
     try:
-        make: Any
-        make, _, fixed = checker.RULES[name]
-        rules: Any = None if name == "tree" else make(lines=None, **fixed | parameters)
+        rules: Any = None if name == "tree" else _rules_of(name, parameters)
         visit = _tree_lines if name in ("tree", "goofspiel") else _hand_lines
         lines = visit(policy, exact, rules, start)
         factors = [
