@@ -535,14 +535,6 @@ def test_evaluations_are_in_double_precision(precision: str, interpreted: None) 
     assert abs(sum(solver.evaluate().values)) < 1e-14
 
 
-@pytest.mark.parametrize("precision", ["float32", "int16"])
-def test_evaluations_are_in_double_precision(precision: str, interpreted: None) -> None:
-    """What one player gains the other one loses, to the last digits of float64."""
-    solver = Solver(in_chunks("leduc", cut=1), CFR_PLUS, precision=precision)
-    solver.iterate(3)
-    assert abs(sum(solver.evaluate().values)) < 1e-14
-
-
 def test_arrays_are_aligned_and_counted() -> None:
     solver = Solver(wide(), CFR)
     chunks = wide().chunks
