@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels import evaluation
 from ..kernels.evaluation import add_regrets
-from ..model.arrays import not_none
+from ..model.arrays import frozen_array, not_none
 from ..model.flat_game import FlatGame
 from .problem import Problem
 from .root_infoset_solver import RootInfosetPasses, RootInfosetSolver
@@ -19,7 +19,7 @@ class ImperfectRecallPasses(RootInfosetPasses):
     """Passes infoset by infoset, with values added up over infosets that share a strategy."""
 
     def play(self) -> None:  # noqa: D102
-        self._played = self.strategy[not_none(self.game.strategy_classes).sequence]
+        self._played = frozen_array(self.strategy[not_none(self.game.strategy_classes).sequence])
         evaluation.realization_plan(self.game.form, self._played, self.reach)
 
     def values(self, player: int, reach: np.ndarray) -> np.ndarray:  # noqa: D102

@@ -257,7 +257,7 @@ def test_boards_that_tell_suits_apart() -> None:
     """Only permutations that leave the boards and their weights make hands alike."""
     rules = Wrong({(0,): 1.0, (1,): 2.0, (4,): 3.0, (5,): 3.0})
     game, flat = compile_game(rules), compile_game(rules, cut=False)
-    one, other = Solver(game, "cfr"), Solver(flat, "cfr")
+    one, other = Solver(game, "cfr+"), Solver(flat, "cfr+")
     for solver in (one, other):
         solver.iterate(3)
     assert farthest(one.average_policy(), other.average_policy()) <= 1e-12
