@@ -14,7 +14,7 @@ from ..kernels import evaluation
 from ..kernels.chunk_passes import ALL, CHUNKS, DOWN, UP
 from ..kernels.evaluation import NO_LOOKS, ProfileArrays
 from ..kernels.pass_arrays import ChunkScratch, Numbers, TrunkScratch, plain_numbers
-from ..model.arrays import SequenceForm, frozen_arrays
+from ..model.arrays import SequenceForm, frozen_array, frozen_arrays
 from ..model.branch_shares import share_of_locks, some_chunks, visits_to
 from ..model.chunked_form import ChunkedForm, ChunkLocks, part_of
 from ..model.policy import KnownValues, Policy
@@ -209,7 +209,7 @@ def compute_values(
         reach: float64 (sequences,): own reaches; written.
         value: float64 (sequences,): counterfactual values; written.
     """
-    unused = np.zeros((2, form.n_sequences))
+    strategy, unused = frozen_array(strategy), np.zeros((2, form.n_sequences))
     evaluation.realization_plan(form, strategy, reach)
     for player in range(form.n_players):
         evaluation.add_regrets(form, player, strategy, reach, value, *unused, None)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._util.jit import borrowed, inlined, kernel, kernel_with, light
-from ..model.arrays import LockedLanes, SequenceForm
+from ..model.arrays import LockedLanes, SequenceForm, frozen_array
 from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..payoff.lanes import dot
 from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch_size
@@ -79,7 +79,8 @@ def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
         float64 (sequences,): 1 for the empty sequences.
     """
     strategy = np.empty(form.n_sequences)
-    match_weights(form, weight, 0.0, strategy, None)
+    # Solvers pass read-only weights, too: the kernel is then compiled once.
+    match_weights(form, frozen_array(weight), 0.0, strategy, None)
     return strategy
 
 

@@ -18,7 +18,7 @@ from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import evaluation, iteration, links
 from ..kernels.evaluation import add_regrets
 from ..kernels.pass_arrays import Numbers
-from ..model.arrays import not_none
+from ..model.arrays import frozen_array, not_none
 from ..model.chunked_form import ChunkedForm
 from ..model.flat_game import FlatGame
 from ..model.locks import LocksLike
@@ -203,7 +203,7 @@ class ImperfectRecallPasses(RootInfosetPasses):
     """Passes infoset by infoset, with values added up over infosets that share a strategy."""
 
     def play(self) -> None:  # noqa: D102
-        self._played = self.strategy[not_none(self.game.strategy_classes).sequence]
+        self._played = frozen_array(self.strategy[not_none(self.game.strategy_classes).sequence])
         evaluation.realization_plan(self.game.form, self._played, self.reach)
 
     def values(self, player: int, reach: np.ndarray) -> np.ndarray:  # noqa: D102

@@ -98,7 +98,7 @@ neither ours nor theirs."""
 
 
 COMPILED_HERE_ALONE = {
-    (LIARS_DICE_4, name) for name in ("dcfr+", "pcfr+", "pcfr+ quintic", "pdcfr+")
+    (LIARS_DICE_4, name) for name in ("dcfr", "dcfr+", "pcfr+", "pcfr+ quintic", "pdcfr+")
 }
 """Rules whose kernels for payoffs in blocks no other fast test needs."""
 

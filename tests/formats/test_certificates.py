@@ -57,7 +57,7 @@ SOLVED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "fifteen cards": ("one_card_poker", {"cards": 15}, {}),
     "leduc": ("leduc", {}, {}),
     "leduc, float32": ("leduc", {"ranks": 2}, {"algorithm": "cfr+", "precision": "float32"}),
-    "leduc, 16 bits": ("leduc", {"cut": 1}, {"algorithm": "dcfr", "precision": "int16"}),
+    "leduc, 16 bits": ("leduc", {"cut": 1}, {"algorithm": "cfr+", "precision": "int16"}),
     "leduc, not merged": ("leduc", {"ranks": 2, "symmetry": False}, {}),
     "leduc, two players named": ("leduc", {"ranks": 2, "players": 2}, {}),
     "leduc, other bets": ("leduc", {"ranks": 4, "bets": (1, 3), "raise_cap": 3}, {}),
@@ -646,6 +646,6 @@ SPOT = {"board": "Td9d6hQd3c", "ranges": ("AhAs,KdKc", "QsQh,8h8s"), "pot": 100,
 def test_spots_without_a_certificate(
     game: str, options: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    solution = solve(compile_game(game, **options), iters=2)
+    solution = solve(compile_game(game, **options), "cfr+", iters=2, precision="float64")
     with pytest.raises(ValueError, match=f"a certificate of {game}.*{reason}"):
         solution.certify(tmp_path / "a")

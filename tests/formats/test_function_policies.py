@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,19 @@ from tensorcfr.formats import Batch, Batched, find_policy
 from tensorcfr.model.infoset import Infoset
 
 GAME = compile_game("leduc")
-POLICY = solve(GAME, iters=20).policy
+
+
+@cache
+def solved() -> Policy:
+    """Solved by a test: every process imports this file, and would compile the kernels."""
+    return solve(GAME, iters=20).policy
 
 
 def rows(batch: Batch) -> np.ndarray:
     """The policy as a matrix of probabilities."""
     found = np.zeros(batch.legal.shape)
     for row, infoset in zip(found, batch.infosets, strict=True):
-        row[: len(infoset.actions)] = list(POLICY[infoset].values())
+        row[: len(infoset.actions)] = list(solved()[infoset].values())
     return found
 
 
@@ -42,9 +48,9 @@ class Tensor:
 
 
 SOURCES: dict[str, Any] = {
-    "mapping for each infoset": lambda infoset: POLICY[infoset],
-    "numbers in order": lambda infoset: list(POLICY[infoset].values()),
-    "array": lambda infoset: np.array(list(POLICY[infoset].values())),
+    "mapping for each infoset": lambda infoset: solved()[infoset],
+    "numbers in order": lambda infoset: list(solved()[infoset].values()),
+    "array": lambda infoset: np.array(list(solved()[infoset].values())),
     "batches": Batched(rows),
     "batches of 7": Batched(rows, size=7),
     "tensors": Batched(lambda batch: Tensor(rows(batch))),
@@ -53,13 +59,13 @@ SOURCES: dict[str, Any] = {
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 def test_functions_are_the_policies_that_they_compute(source: Any) -> None:
-    assert find_policy(GAME, source) == POLICY
-    assert evaluate(GAME, source) == evaluate(GAME, POLICY)
+    assert find_policy(GAME, source) == solved()
+    assert evaluate(GAME, source) == evaluate(GAME, solved())
 
 
 def test_an_infoset_is_its_label_and_knows_the_rest() -> None:
     seen: list[Infoset] = []
-    find_policy(GAME, lambda infoset: seen.append(infoset) or POLICY[infoset])
+    find_policy(GAME, lambda infoset: seen.append(infoset) or solved()[infoset])
     assert seen == list(GAME.infoset_labels)
     assert [infoset.actions for infoset in seen] == list(GAME.infoset_actions)
     assert [infoset.player for infoset in seen] == GAME.infoset_player.tolist()
@@ -67,7 +73,7 @@ def test_an_infoset_is_its_label_and_knows_the_rest() -> None:
 
 def test_single_precision_is_normalised() -> None:
     found = find_policy(GAME, Batched(lambda batch: rows(batch).astype(np.float32)))
-    assert np.abs(found.probabilities - POLICY.probabilities).max() < 1e-7
+    assert np.abs(found.probabilities - solved().probabilities).max() < 1e-7
     sums = [sum(found[label].values()) for label in found]
     assert np.abs(np.array(sums) - 1).max() < 1e-15
 
@@ -81,10 +87,10 @@ def test_networks_with_a_column_for_each_action_of_the_game() -> None:
     def network(batch: Batch) -> np.ndarray:
         found = np.zeros(batch.legal.shape)
         for row, infoset in zip(found, batch.infosets, strict=True):
-            row[columns(infoset)] = list(POLICY[infoset].values())
+            row[columns(infoset)] = list(solved()[infoset].values())
         return found
 
-    assert find_policy(GAME, Batched(network, columns=columns)) == POLICY
+    assert find_policy(GAME, Batched(network, columns=columns)) == solved()
 
 
 @pytest.mark.full

@@ -247,7 +247,7 @@ def test_boards_that_tell_suits_apart() -> None:
     """Only permutations that leave the boards and their weights make hands alike."""
     rules = Wrong({(0,): 1.0, (1,): 2.0, (4,): 3.0, (5,): 3.0})
     game, flat = compile_game(rules), compile_game(rules, cut=False)
-    one, other = Solver(game, "cfr"), Solver(flat, "cfr")
+    one, other = Solver(game, "cfr+"), Solver(flat, "cfr+")
     assert_same_solves(one, other, (3,))
 
 

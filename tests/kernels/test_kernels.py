@@ -23,7 +23,7 @@ from tensorcfr import (
     compile_game,
 )
 from tensorcfr._util import jit
-from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR
+from tensorcfr.algorithms import CFR, CFR_PLUS
 from tensorcfr.evaluation.metrics import evaluate_strategies
 from tensorcfr.kernels import evaluation, ties, tiles
 from tensorcfr.kernels import iteration as sweeps
@@ -192,7 +192,7 @@ def test_lanes_beyond_one_tile() -> None:
     expected = (below - above) / (cards * (cards - 1))
     found = [g[game.sequences(by_label[f"{card}p"])][0] for card in range(cards)]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-15)
-    solver = Solver(game, DCFR)
+    solver = Solver(game, CFR)
     solver.iterate(3)
     assert np.isfinite(solver.state.regret).all()
 

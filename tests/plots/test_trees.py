@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -17,13 +18,18 @@ from tensorcfr.algorithms import CHANCE_SAMPLING
 from tensorcfr.analysis import walkthrough
 from tensorcfr.errors import MissingExtraError
 from tensorcfr.plots import LiveProgress, draw, iteration_tree, tree_source
-from tensorcfr.solvers import Progress, TracePoint
+from tensorcfr.solvers import Progress, Solution, TracePoint
 
 KUHN = compile_game("kuhn")
-SOLVED = solve(KUHN, iters=100)
 NODE = re.compile(r"^  (\d+) \[(.*)\];$")
 EDGE = re.compile(r'^  (\d+) -> (\d+) \[label="(.*)"\];$')
 JOINED = re.compile(r"^  (\d+) -> (\d+) \[dir=none")
+
+
+@cache
+def solved() -> Solution:
+    """Solved by a test: every process imports this file, and would compile the kernels."""
+    return solve(KUHN, iters=100)
 
 
 class Checker(HTMLParser):
@@ -58,7 +64,7 @@ def read(text: str) -> str:
 
 
 def test_the_tree_has_every_history_and_every_step() -> None:
-    lines = tree_source(KUHN, SOLVED).splitlines()
+    lines = tree_source(KUHN, solved()).splitlines()
     nodes = {int(m[1]): m[2] for line in lines if (m := NODE.match(line))}
     steps = {(int(m[1]), int(m[2])): m[3] for line in lines if (m := EDGE.match(line))}
     tree = KUHN.tree
@@ -70,7 +76,7 @@ def test_the_tree_has_every_history_and_every_step() -> None:
         if tree.player[node] >= 0:
             infoset = KUHN.infoset_labels[tree.infoset[node]]
             action, probability = label.split()
-            assert probability == f"{SOLVED.policy[infoset][action]:.3f}"
+            assert probability == f"{solved().policy[infoset][action]:.3f}"
             assert f'label="{infoset}"' in nodes[node]
     joined = [(int(m[1]), int(m[2])) for line in lines if (m := JOINED.match(line))]
     # Each of the 12 infosets has two histories.
@@ -100,13 +106,13 @@ def test_too_large_trees_are_refused() -> None:
         tree_source(leduc)
     assert tree_source(leduc, most=10_000)
     with pytest.raises(ValueError, match="strategy is for kuhn, not for leduc"):
-        tree_source(leduc, SOLVED, most=10_000)
+        tree_source(leduc, solved(), most=10_000)
 
 
 def test_pictures(tmp_path: Path) -> None:
     pytest.importorskip("graphviz")
-    picture = draw(KUHN, SOLVED)
-    assert picture.source == tree_source(KUHN, SOLVED)
+    picture = draw(KUHN, solved())
+    assert picture.source == tree_source(KUHN, solved())
     with pytest.raises(ValueError, match="is not a picture format"):
         draw(KUHN, path=tmp_path / "kuhn.doc")
 
@@ -119,10 +125,10 @@ def test_without_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_on_the_command_line(tmp_path: Path) -> None:
     assert printed("draw", "kuhn") == tree_source(KUHN)
-    file = SOLVED.save(tmp_path / "kuhn.npz")
+    file = solved().save(tmp_path / "kuhn.npz")
     path = tmp_path / "kuhn.dot"
     assert printed("draw", file, "-o", path) == f"wrote {path}\n"
-    assert path.read_text() == tree_source(KUHN, SOLVED)
+    assert path.read_text() == tree_source(KUHN, solved())
     assert printed("draw", "kuhn", "-o", path) == f"wrote {path}\n"  # Replaces it.
     assert path.read_text() == tree_source(KUHN)
     assert "is not drawn" in refused(USAGE, "draw", "leduc")
@@ -130,17 +136,17 @@ def test_on_the_command_line(tmp_path: Path) -> None:
 
 def test_notebook_representations() -> None:
     assert "kuhn: 2 players, zero-sum" in read(KUHN._repr_html_())
-    said = read(SOLVED._repr_html_())
-    assert f"exploitability {SOLVED.exploitability:.6g}" in said
-    trace = SOLVED.trace
+    said = read(solved()._repr_html_())
+    assert f"exploitability {solved().exploitability:.6g}" in said
+    trace = solved().trace
     assert f"{trace[-1].exploitability:.4g}" in read(trace._repr_html_())  # type: ignore[attr-defined]
     assert trace == tuple(trace)
-    policy = read(SOLVED.policy._repr_html_())
-    assert f"bet {SOLVED.policy['K']['bet']:.3f}" in policy
+    policy = read(solved().policy._repr_html_())
+    assert f"bet {solved().policy['K']['bet']:.3f}" in policy
     assert "and 912 more infosets" in read(Policy.uniform(compile_game("leduc"))._repr_html_())
     three = solve(compile_game("kuhn(players=3)"), iters=2)
     assert "does not bound" in read(three._repr_html_())
-    for shown in (KUHN, SOLVED, SOLVED.policy, trace, three):
+    for shown in (KUHN, solved(), solved().policy, trace, three):
         text = shown._repr_html_()  # type: ignore[attr-defined]
         assert len(text) < 20_000
         # No ground and no ink of its own: the page may be dark.

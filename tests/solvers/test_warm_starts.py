@@ -183,7 +183,7 @@ def test_regrets_are_in_the_unit_of_the_game() -> None:
 def test_saved_after_a_start_from_another_game(to: dict[str, Any], tmp_path: Any) -> None:
     source = solve(compile_game("leduc", symmetry=not to), "cfr", iters=3)
     game = compile_game("leduc", **to)
-    for algorithm in ("cfr", "pcfr+"):
+    for algorithm in ("cfr", "cfr+"):
         solution = solve(game, algorithm, warm_start=source, iters=2)
         again = Solution.load(solution.save(tmp_path / "s.npz", force=True), game=game)
         assert again.exploitability == solution.exploitability

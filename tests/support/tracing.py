@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numba.core.dispatcher import Dispatcher
 
-SECONDS = 1.0
-"""So long coverage watches a test: what it does later repeats what it did before.  Seconds of
-the processor, without those in which kernels are compiled."""
-WATCHED, LATER = 3, 0.2
-"""So many times a test is watched for that long.  With further parameters it mostly takes the same
-lines, and is watched for :data:`LATER` seconds: bad input is refused at once."""
+if TYPE_CHECKING:
+    from coverage import Coverage
+
+PATIENCE, LATER = 0.5, 0.05
+"""So long coverage watches a test after the last line or branch that is new to it: when the test
+runs for the first time, and with further parameters, with which it mostly takes the same lines.
+Seconds of the processor, without those in which kernels are compiled."""
+AWAY = 0.5
+"""Seconds after which coverage looks again, for what a long test calls at its end."""
 SMALL = ("support.card_games",)
 """Modules whose kernels are small."""
-seen: Counter[str] = Counter()
-"""How often each test has run."""
+seen: set[str] = set()
+"""Tests that have run."""
 CAN_TIME = hasattr(signal, "setitimer")
 """Windows cannot; there coverage watches to the end."""
 
@@ -55,30 +57,41 @@ def _set_timer(seconds: float) -> float:
     return signal.setitimer(signal.ITIMER_VIRTUAL, seconds)[0] if CAN_TIME else 0.0
 
 
+def _n_known(coverage: Coverage) -> int:
+    """The number of lines and branches that coverage has seen in this process."""
+    assert coverage._collector is not None  # What it has seen is not public before it is saved.
+    return sum(map(len, coverage._collector.data.values()))
+
+
 @contextmanager
 def traced_at_first(test: str) -> Iterator[None]:
-    """Coverage, if it watches, looks away after a while, until the end of the test, whose name
+    """Coverage, if it watches, looks away while it learns nothing new from a test, whose name
     without parameters this is."""
-    if sys.gettrace() is None or not CAN_TIME:
-        yield
-        return
-    seen[test] += 1
     from coverage import Coverage
 
-    # Stopped and started, not only taken off: it would go on with functions that have ended.
-    watching, stopped = Coverage.current(), []
+    coverage = Coverage.current()
+    if coverage is None or sys.gettrace() is None or not CAN_TIME:
+        yield
+        return
+    patience = LATER if test in seen else PATIENCE
+    seen.add(test)
+    known, is_watching = _n_known(coverage), True
 
-    def look_away(*_: Any) -> None:
-        if watching is not None:
-            watching.stop()
-            stopped.append(True)
+    def look(*_: Any) -> None:
+        nonlocal known, is_watching
+        before, known = known, _n_known(coverage)
+        if known == before:
+            is_watching = not is_watching
+            # Not only taken off: it would go on with functions that have ended.
+            (coverage.start if is_watching else coverage.stop)()
+        _set_timer(patience if is_watching else AWAY)
 
-    before = signal.signal(signal.SIGVTALRM, look_away)
-    _set_timer(SECONDS if seen[test] <= WATCHED else LATER)
+    before = signal.signal(signal.SIGVTALRM, look)
+    _set_timer(patience)
     try:
         yield
     finally:
         _set_timer(0.0)
         signal.signal(signal.SIGVTALRM, before)
-        if stopped:
-            watching.start()
+        if not is_watching:
+            coverage.start()
