@@ -131,7 +131,7 @@ def test_average_game_value_of_a_tutorial() -> None:
 
 
 @pytest.mark.parametrize("locked", [False, True])
-@pytest.mark.parametrize("name", ["kuhn", "liars_dice(faces=3)", "goofspiel(cards=3)"])
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "liars_dice(faces=3)", "goofspiel(cards=3)"])
 def test_average_regrets_sum_to_nash_conv(name: str, *, locked: bool) -> None:
     """Zero-sum, two players who update at once: the folk theorem, with equality.  A best fixed
     strategy plays what is locked, as a best response does."""

@@ -188,6 +188,31 @@ def test_head_to_head(name: str) -> None:
         head_to_head(game, [])
 
 
+@pytest.mark.parametrize("name", ["kuhn", "kuhn(players=3)", "leduc"])
+def test_compare(name: str) -> None:
+    game = compile_game(name)
+    one, other = random_policy(game, 1), random_policy(game, 2)
+    compared = compare(one, other)
+    swapped = head_to_head(game, [one, other]).values
+    for player in range(game.n_players):
+        seats = tuple(int(i == player) for i in range(game.n_players))
+        own = game.infoset_player == player
+        gained = swapped[seats][player] - swapped[(0,) * game.n_players][player]
+        assert compared.value[own].sum() == pytest.approx(gained, abs=TOLERANCE)
+    for row in compared.differences(5):
+        infoset = game.infoset_index[row.infoset]
+        p, q = (np.array(list(x[row.infoset].values())) for x in (one, other))
+        assert row.total_variation == pytest.approx(abs(p - q).sum() / 2)
+        assert row.reach == pytest.approx(compared.reach[infoset])
+    weighted = [row.reach * row.total_variation for row in compared.differences(game.n_infosets)]
+    assert weighted == sorted(weighted, reverse=True)
+    assert sum(compared.distance) == pytest.approx(sum(weighted))
+    same = compare(one, one.to_dict())
+    assert same.distance == (0.0,) * game.n_players
+    assert not same.value.any()
+    assert "exploitability" in str(compared)
+
+
 def test_compare_takes_solutions() -> None:
     game = compile_game("kuhn")
     compared = compare(solve(game, iters=10), solve(game, iters=1000))

@@ -194,6 +194,39 @@ def test_runouts_worked_out_by_hand() -> None:
 
 @pytest.mark.compiled
 @pytest.mark.full
+def test_solve_and_look(tmp_path: Path) -> None:
+    saved, table, picture = (tmp_path / name for name in ("s.npz", "hands.csv", "grid.png"))
+    report = printed(
+        *("spot", *TINY, "--target", "0.05%", "--node", "", "--node", "check", "--unit", "pot"),
+        *("--save", saved, "--output", table, "--plot", picture, "--rows", "0"),
+    )
+    assert "reached the target" in report
+    # 12.36645 +- 0.05 + 0.001954: postflop-solver; see test_holdem.py.
+    assert "oop  value +12.3" in report or "oop  value +12.4" in report
+    assert "equity 63.4 %" in report  # 0.634021: postflop-solver.
+    assert "\ncheck: ip to act on Qs Jh 2h 8d 3c\n" in report
+    assert len(table.read_text().splitlines()) == 44
+    assert picture.stat().st_size > 1000
+    again = printed("spot", saved, "--node", "bet50")
+    assert "bet50: ip to act" in again
+    turn = ("--board", "QsJh2h8d", "--oop", "AA,KK", "--ip", "QQ,AKs", "--pot", "10")
+    runouts = printed(
+        "spot",
+        *turn,
+        "--stacks",
+        "20",
+        "--bets",
+        "50%",
+        "--iters",
+        "5",
+        "--node",
+        "check check *",
+    )
+    assert runouts.count("\n  ") > 48
+
+
+@pytest.mark.compiled
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["strength", "board"])
 def test_buckets(kind: str) -> None:
     board = ("--board", "QsJh2h8d") if kind == "board" else ()

@@ -301,6 +301,29 @@ def test_random_games_round_trip(game: Any) -> None:
     assert plain.digest == compiled.digest
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["kuhn", "kuhn(players=3)", "liars_dice(faces=2)", "leduc", "goofspiel(cards=3)", "stag_hunt"],
+)
+def test_built_in_games_round_trip(name: str, tmp_path: Path) -> None:
+    game = compile_game(name)
+    again = compile_game(save_efg(game, tmp_path / "game.efg"))
+    for ours, theirs in zip(histories(game), histories(again), strict=True):
+        if ours[0] == CHANCE:
+            assert ours[:2] == theirs[:2]
+            np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-15)
+        else:
+            assert ours == theirs
+
+
+@pytest.mark.parametrize("outcomes", [False, True])
+@pytest.mark.parametrize("name", ["matching_pennies_3p", "shapleys_game", "prisoners_dilemma"])
+def test_games_in_normal_form_round_trip(name: str, outcomes: bool, tmp_path: Path) -> None:
+    game = compile_game(name)
+    path = save_nfg(game, tmp_path / "game.nfg", outcomes=outcomes)
+    assert compile_game(path).digest == game.digest
+
+
 def test_payoffs_of_any_size_round_trip(tmp_path: Path) -> None:
     """A game of huge payoffs is kept in a unit of its own; files have the payoffs themselves."""
     huge = [[1e300, -2e299], [-3e298, 5.5]]

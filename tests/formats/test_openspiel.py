@@ -160,6 +160,32 @@ def test_goofspiel_is_openspiels(parameters: dict[str, Any]) -> None:
     assert_same_tree(compile_game(game), compile_game(f"openspiel:{theirs}"))
 
 
+def test_goofspiel_keeps_the_order_that_openspiel_forgets() -> None:
+    """OpenSpiel's labels forget the order of open cards, so ours are finer; all else is the same,
+    history by history."""
+    ours = Goofspiel(cards=4, imperfect_information=False)
+    theirs = OpenSpielGame("goofspiel(imp_info=False,num_cards=4,points_order=descending)")
+    labels: dict[str, set[str]] = {}
+    theirs_of: dict[str, str] = {}
+    stack = [(ours.root(), theirs.root())]
+    while stack:
+        state, other = stack.pop()
+        node, expected = ours.node(state), theirs.node(other)
+        if isinstance(expected, Terminal):
+            assert isinstance(node, Terminal)
+            assert node.utilities == pytest.approx(expected.utilities, abs=1e-15)
+            continue
+        assert isinstance(node, Decision)
+        assert isinstance(expected, Decision)
+        assert node.player == expected.player
+        assert [card - 1 for card in node.actions] == [bid.number for bid in expected.actions]
+        assert theirs_of.setdefault(node.infoset, expected.infoset) == expected.infoset
+        labels.setdefault(expected.infoset, set()).add(node.infoset)
+        for card, bid in zip(node.actions, expected.actions, strict=True):
+            stack.append((ours.next(state, card), theirs.next(other, bid)))
+    assert max(map(len, labels.values())) > 1
+
+
 @pytest.mark.parametrize("players", [3, pytest.param(4, marks=pytest.mark.full)])
 def test_leduc_for_more_players_is_openspiels_deal_by_deal(players: int) -> None:
     """The betting tree of one deal and one board is compared whole; it is the same for all.

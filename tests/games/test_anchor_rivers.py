@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorcfr import compile_game
+from tensorcfr import compile_game, solve
 from tensorcfr.analysis.policy_values import Values
 from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.compilers.cards.equity import equities
@@ -65,3 +65,15 @@ def test_a_strategy_is_worth_the_same(river: dict[str, Any]) -> None:
         np.testing.assert_allclose(values + pot / 2, recorded, atol=SINGLE * pot, rtol=0)
         recorded = np.array(river["equities"][player])[at]
         np.testing.assert_allclose(even[player], recorded, atol=SINGLE, rtol=0)
+
+
+@pytest.mark.parametrize("river", [one for one in RIVERS if "rake" not in one["spot"]])
+def test_values_of_two_solves_are_near(river: dict[str, Any]) -> None:
+    """Without rake, two strategies' values are no further apart than best responses allow."""
+    game = compile_game("holdem", **river["spot"])
+    mine = solve(game, target="0.05%")
+    whole = compile_game("holdem", **river["spot"], symmetry=False)
+    theirs = Values(find_policy(whole, strategies(river))).evaluation
+    gains, others = mine.evaluation.gains, theirs.gains
+    difference = mine.value[0] - theirs.values[0]
+    assert -gains[0] - others[1] - 1e-9 <= difference <= gains[1] + others[0] + 1e-9

@@ -224,6 +224,16 @@ def test_ranges_of_a_subgame() -> None:
         np.testing.assert_allclose(found, spot.weights_on(player, board), rtol=1e-14)
 
 
+def test_history_by_history() -> None:
+    spot = make_spot(**TURN | {"ranges": ("AsAh", "KsKh"), "bets": "a"})
+    uncompiled = compile_game(as_histories(spot))
+    values = [
+        solve(game, "cfr+", iters=10, precision="float64").value
+        for game in (compile_game(spot), uncompiled)
+    ]
+    assert values[0] == pytest.approx(values[1], abs=1e-12)
+
+
 def by_label(game: CompiledGame) -> dict[str, Any]:
     """All values of the uniform policy, by infoset label, action and column."""
     table = values(game, Policy.uniform(game)).table().to_dict()

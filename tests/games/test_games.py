@@ -77,6 +77,14 @@ def test_counts(spec: str) -> None:
     assert game.zero_sum == (spec != "matching_pennies_3p")
 
 
+@pytest.mark.slow
+def test_leduc_for_three() -> None:
+    game = compile_game("leduc(players=3)")
+    assert game.n_histories == 1_831_601
+    assert np.diff(game.form.player_infosets).tolist() == [8600] * 3
+    assert np.diff(game.form.player_sequences).tolist() == [19689] * 3
+
+
 def test_bluff_is_the_tutorials_game() -> None:
     """Sixes are wild and cannot be bid; two dice against one make fifteen bids."""
     rules = make_game("bluff(dice=(2, 1))")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -24,6 +25,7 @@ from tensorcfr.games.holdem import (
     read_range,
     read_sizes,
 )
+from tensorcfr.games.poker.ranges import BY_EQUITY
 from tensorcfr.games.poker.strength import CATEGORY_SHIFT, strength, strengths
 from tensorcfr.model.chunked_game import ChunkedGame
 
@@ -131,6 +133,64 @@ def test_numbers_whose_order_is_not_known_are_refused() -> None:
         assert len(str(refused.value)) < 300
 
 
+@pytest.mark.slow
+def test_the_best_hands_are_those_that_win_most() -> None:
+    """What every hand wins against every other one, on all 134,459 boards that differ in more than
+    suits."""
+    boards, times = boards_of_five()
+    won, met = np.zeros(169), np.zeros(169)
+    place = np.array([13 * row + column for row, column in map(grid_place, HANDS)])
+    for board, count in zip(boards, times, strict=True):
+        live = ~np.isin(HANDS, board).any(axis=1)
+        found = strengths(board, HANDS[live])
+        add_wins(np.argsort(found, kind="stable"), found, HANDS[live], place[live], count, won)
+        met += count * 990 * np.bincount(place[live], minlength=169)
+    equity = won / met
+    order = [grid_label(*divmod(int(k), 13)) for k in np.argsort(-equity)]
+    assert order == BY_EQUITY.split()
+    assert equity.max() == pytest.approx(0.85204, abs=5e-6)
+    assert equity.min() == pytest.approx(0.32303, abs=5e-6)
+
+
+def boards_of_five() -> tuple[np.ndarray, np.ndarray]:
+    """Boards up to a change of suits, and how many boards each stands for."""
+    cards = np.array(list(combinations(range(52), 5)))
+    digits = 52 ** np.arange(5)
+    codes = [
+        np.sort(cards // 4 * 4 + np.array(suits)[cards % 4], axis=1) @ digits
+        for suits in permutations(range(4))
+    ]
+    found, times = np.unique(np.min(codes, axis=0), return_counts=True)
+    return found[:, None] // digits % 52, times
+
+
+@numba.njit
+def add_wins(
+    order: np.ndarray,
+    strength: np.ndarray,
+    hands: np.ndarray,
+    place: np.ndarray,
+    count: int,
+    won: np.ndarray,
+) -> None:
+    """Add the hands that each hand beats, and half of those that it ties, to its place."""
+    weaker, of_card, first = 0, np.zeros(52), 0
+    while first < len(order):
+        last, ties = first, np.zeros(52)
+        while last < len(order) and strength[order[last]] == strength[order[first]]:
+            for card in hands[order[last]]:
+                ties[card] += 1
+            last += 1
+        for hand in order[first:last]:
+            one, other = hands[hand]
+            beaten = weaker - of_card[one] - of_card[other]
+            # The hand itself is among those with either card, and once among all.
+            tied = last - first - ties[one] - ties[other] + 1
+            won[place[hand]] += count * (beaten + tied / 2)
+        of_card += ties
+        weaker, first = last, last
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -167,6 +227,34 @@ def test_bad_ranges(text: str, message: str) -> None:
 
 
 # ------------------------------------------------------------------------------------- strengths
+
+
+def test_order_of_strengths_against_eval7() -> None:
+    """The order on random boards is that of eval7 (an evaluator by tables)."""
+    eval7 = pytest.importorskip("eval7")
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        cards = rng.permutation(52)
+        board, hands = cards[:5], cards[5:].reshape(-1, 1)[:40].reshape(-1, 2)
+        found = strengths(board, hands)
+        table = [[eval7.Card(CARDS[c]) for c in (*board, *hand)] for hand in hands]
+        expected = np.array([eval7.evaluate(seven) for seven in table])
+        order = np.sign(found[:, None] - found)
+        np.testing.assert_array_equal(order, np.sign(expected[:, None] - expected))
+
+
+def test_order_of_strengths_against_phevaluator() -> None:
+    """The order is that of phevaluator (perfect hashing; there, smaller wins)."""
+    phevaluator = pytest.importorskip("phevaluator")
+    rng = np.random.default_rng(8)
+    sevens = np.array([rng.permutation(52)[:7] for _ in range(3000)])
+    found = np.array([strengths(seven[:5], seven[None, 5:])[0] for seven in sevens])
+    expected = np.array(
+        [-phevaluator.evaluate_cards(*(CARDS[card] for card in seven)) for seven in sevens]
+    )
+    by_strength = np.argsort(found, kind="stable")
+    assert (np.diff(expected[by_strength]) >= 0).all()
+    assert len(np.unique(found)) == len(np.unique(expected))
 
 
 ALIKE = [
@@ -557,6 +645,18 @@ SPOTS: dict[str, tuple[dict[str, Any], tuple[int, int], tuple[float, float], flo
 """Spots, how many hands each player has, the players' values with half of the pot as their own, and
 how exploitable the strategies are that have these values.  From postflop-solver (W. Inariba, Rust,
 commit of its last release, float32)."""
+EXACT = {
+    "river_tiny": (12.366413, -12.366413),
+    "river": (-6.252454, 6.252454),
+    "river_narrow": (2.912796, -2.912796),
+    "river_rake": (-4.461257, -9.855985),
+    "river_weights": (30.000679, -30.000679),
+    "turn_small": (-5.00386, 5.00386),
+    "turn": (-8.038537, 8.038537),
+    "flop_small": (-1.374193, 1.374193),
+}
+"""The players' values, solved on to 1e-5 of the pot with this library: DCFR, float64, 525 to 3,981
+iterations."""
 SLOW = ("turn_small", "turn", "flop_small")
 
 
@@ -579,7 +679,90 @@ def test_values_of_solved_spots(name: str, precision: str) -> None:
     np.testing.assert_allclose(solution.value, values, rtol=0, atol=bound)
 
 
+def test_both_solvers_find_the_same_values() -> None:
+    """The recorded values of this library and those of postflop-solver."""
+    assert EXACT.keys() == SPOTS.keys()
+    for name, (spot, _, values, exploitability) in SPOTS.items():
+        bound = 1e-5 * spot["pot"] + exploitability
+        bound *= 2 if spot.get("rake") else 1
+        np.testing.assert_allclose(EXACT[name], values, rtol=0, atol=bound, err_msg=name)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow if n in SLOW else pytest.mark.full) for n in SPOTS],
+)
+def test_values_of_spots_solved_on(name: str) -> None:
+    """To 1e-5 of the pot."""
+    spot = SPOTS[name][0]
+    target = 1e-5 * spot["pot"]
+    solution = solve(compile_game("holdem", **spot), "dcfr", target=target, iters=10_000)
+    assert solution.exploitability <= target
+    np.testing.assert_allclose(solution.value, EXACT[name], rtol=0, atol=2 * target)
+
+
 # --------------------------------------------------------------------------- hands at a line
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+def test_every_hand_of_a_river() -> None:
+    """Values of actions worked out by hand from the ranges at the line."""
+    spot, _, _, _ = SPOTS["river_tiny"]
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=100, precision="float64")
+    root, bet = hand_table(solution), hand_table(solution, "bet50")
+    assert root.actions == ("check", "bet50")
+    assert root.share @ root.value == pytest.approx(solution.value[0], abs=1e-9)
+    # Half of the pot is what a fold loses.
+    np.testing.assert_allclose(bet.values[:, 0], -50.0, rtol=0, atol=1e-9)
+    bettor = root.weight * root.strategy[:, 1]
+    board = np.array(read_cards(spot["board"], "board"))
+    own, other = strengths(board, bet.cards), strengths(board, root.cards)
+    shared = (bet.cards[:, None, :, None] == root.cards[None, :, None, :]).any(axis=(2, 3))
+    paid = 100.0 * np.sign(own[:, None] - other) * ~shared
+    expected = paid @ bettor / (~shared @ bettor)
+    np.testing.assert_allclose(bet.values[:, 1], expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(bet.opponent_weight, ~shared @ bettor, rtol=0, atol=1e-12)
+    grid = root.grid(root.strategy)
+    assert grid.shape == (13, 13, 2)
+    assert np.isnan(grid[12, 12]).all()  # No deuces.
+    assert np.nansum(grid[0, 0]) == pytest.approx(1.0)
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+def test_every_hand_of_a_turn(tmp_path: Path) -> None:
+    """The mean over hands is the same from both sides, and from card to card."""
+    spot = {
+        "board": "Td9d6hQc",
+        "ranges": ("AA,KK,AJs", "QJs,JTs,88"),
+        "pot": 100,
+        "stacks": 200,
+        "bets": "50%",
+        "raises": "a",
+    }
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=30, precision="float64")
+    first, second = hand_table(solution), hand_table(solution, "check")
+    assert first.share @ first.value == pytest.approx(solution.value[0], abs=1e-9)
+    checks = first.share @ (first.strategy[:, 0] * first.values[:, 0])
+    reached = first.share @ first.strategy[:, 0]
+    assert second.share @ second.value == pytest.approx(-checks / reached, abs=1e-9)
+    # After two checks the river comes: its value is the mean over the cards.
+    total = weight = 0.0
+    for card in CARDS:
+        if card in ("Td", "9d", "6h", "Qc"):
+            continue
+        table = hand_table(solution, f"check check {card}")
+        pairs = float(table.weight @ table.opponent_weight)
+        total, weight = total + pairs * float(table.share @ table.value), weight + pairs
+    check = float(second.share @ (second.strategy[:, 0] * second.values[:, 0]))
+    assert -total / weight == pytest.approx(
+        check / float(second.share @ second.strategy[:, 0]), abs=1e-9
+    )
+    rows = table.save(tmp_path / "hands.csv").read_text().splitlines()
+    assert len(rows) == len(table.hands) + 1
+    assert rows[0] == "hand,made,weight,value,check,value of check,bet50,value of bet50"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcfr import Chance, Decision, GameError, Payoff, compile_game, evaluate, solve
+from support.equality import as_game, assert_equal
+from support.reference import ReferenceCFR
+from support.variants import PLAIN
+from tensorcfr import Chance, Decision, GameError, Payoff, Solver, compile_game, evaluate, solve
 from tensorcfr.games.nl_leduc import NoLimitLeduc
 
 
@@ -88,6 +91,14 @@ def betting_tree(rules: NoLimitLeduc) -> tuple[int, int, int]:
 def test_size_of_the_betting_tree() -> None:
     """The tutorial's count."""
     assert betting_tree(NoLimitLeduc()) == (493, 27_059, 53_609)
+
+
+@pytest.mark.parametrize("variant", ["cfr", "cfr+"])
+def test_equals_the_recursion(variant: str) -> None:
+    rules = NoLimitLeduc(stack=4, cap=3)
+    algorithm, options = PLAIN[variant]
+    reference = ReferenceCFR(as_game(rules), **options)
+    assert_equal(Solver(compile_game(rules), algorithm), reference, (1, 2, 3))
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from support.command_line import python
 from support.layouts import assert_same_solves
 from support.tiers import tiered
 from tensorcfr import GameError, Solution, Solver, compile_game, evaluate, solve
+from tensorcfr._util.jit import kernel
 from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.compilers.dealt_rules import DealtCards
@@ -27,7 +28,7 @@ from tensorcfr.games import make_game
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.games.poker.deck import HAND_NUMBER, HANDS, read_cards
 from tensorcfr.games.poker.runouts import holdem_runouts
-from tensorcfr.games.poker.strength import CATEGORY_SHIFT
+from tensorcfr.games.poker.strength import CATEGORY_SHIFT, strengths
 from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.rules import CardGame, Decision, Fold, Runout, Showdown
@@ -333,6 +334,35 @@ def test_runouts_of_hold_em() -> None:
     apart = ~(HANDS[:, None, :, None] == HANDS[None, :, None, :]).any(axis=(2, 3))
     np.testing.assert_array_equal(won + tied + won.T, boards * apart)
     np.testing.assert_array_equal(tied, tied.T)
+
+
+@kernel
+def count(hands: np.ndarray, left: np.ndarray) -> tuple[int, int]:
+    """On how many boards of five of the cards that are left the first of two hands wins, and
+    ties."""
+    won = tied = 0
+    for a in range(len(left)):
+        for b in range(a):
+            for c in range(b):
+                for d in range(c):
+                    for e in range(d):
+                        board = np.array([left[a], left[b], left[c], left[d], left[e]])
+                        one, other = strengths(board, hands)
+                        won += one > other
+                        tied += one == other
+    return won, tied
+
+
+@pytest.mark.full
+def test_runouts_board_by_board() -> None:
+    """Some pairs of hands on every board, without a change of suits."""
+    won, tied = holdem_runouts()
+    rng = np.random.default_rng(7)
+    for _ in range(6):
+        one, other = rng.integers(0, len(HANDS), 2).tolist()
+        left = np.setdiff1d(np.arange(52), HANDS[[one, other]])
+        if len(left) == 48:
+            assert count(HANDS[[one, other]], left) == (won[one, other], tied[one, other])
 
 
 # The highest stacks, in big blinds, with which each hand is pushed, and calls a push; rows and

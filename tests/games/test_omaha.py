@@ -309,6 +309,16 @@ def test_a_river_equals_the_reference(rake: float, interpreted: None) -> None:
 
 
 @pytest.mark.full
+def test_a_river_against_a_linear_program() -> None:
+    rules = Omaha(**SPOT, ranges=NARROW, bets="pot,50%", raises="pot")
+    game = compile_game(rules)
+    exact = solve(compile_game(rules, cut=False), "lp")
+    found = solve(game, "dcfr", iters=2000, precision="float64")
+    assert found.value[0] == pytest.approx(exact.value[0], abs=1e-3)
+    assert found.exploitability < 1e-3
+
+
+@pytest.mark.full
 def test_suits_that_are_alike_are_solved_once() -> None:
     """On a board of one suit the other three are alike."""
     spot = {"pot": 10, "stacks": 10, "bets": "pot", "ranges": ("AKQJ,AA$ds", "KK$ds")}

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from support.command_line import USAGE, printed, refused
-from support.equality import bits
+from support.equality import as_game, bits
 from support.fake_cluster import FakeClient, play_cluster
 from support.tiers import tiered
-from tensorcfr import Locks, Policy, Solution, Solver, compile_game, resolve, solve
+from tensorcfr import Locks, Policy, Solution, Solver, compile_game, evaluate, resolve, solve
 from tensorcfr.algorithms import ALGORITHMS
-from tensorcfr.analysis import SolvedSpot
+from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.cluster.cluster_solver import ClusterSolver
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.errors import FormatError
 from tensorcfr.formats import parse_spot, read_spot_options, save_spot, spot_text
 from tensorcfr.games.omaha import Omaha, read_range
@@ -68,6 +69,18 @@ def test_threads_files_and_workers_keep_the_bits(
         assert bits(plain.state) == bits(there.state)
 
 
+@pytest.mark.full
+def test_what_is_told_of_sixteen_bits_is_so() -> None:
+    """The exploitability of a solve in 16 bits, and that of its strategies in the game hand by
+    hand."""
+    game, by_hand = turn(), compile_game(as_game(HandByHand(Omaha(**TURN))), cut=False)
+    found = solve(game, "dcfr", iters=30, precision="int16")
+    rows = {label: found.policy[label] for player in (0, 1) for label in by_hand.labels_of(player)}
+    told = evaluate(by_hand, Policy.from_mapping(by_hand, rows))
+    assert told.exploitability == pytest.approx(found.exploitability, abs=1e-4)
+    assert told.values == pytest.approx(found.value, abs=1e-4)
+
+
 # ------------------------------------------------------------------------------------- locks
 
 
@@ -109,6 +122,19 @@ def test_a_river_is_solved_again(method: str) -> None:
         assert (one.public_node.split(), one.hands) == (other.public_node.split(), other.hands)
         np.testing.assert_allclose(one.alternative, other.alternative, rtol=0, atol=1e-9)
         assert one.solution.value == pytest.approx(other.solution.value, abs=1e-7)
+
+
+@pytest.mark.full
+def test_a_report_on_boards() -> None:
+    """Each row is what a solve of that board says."""
+    boards = ["Td9d6hQcTs", "2c7d8sJdKh"]
+    report = solve_boards(Omaha(**TURN), boards, line="check", target="2%")
+    for board, row in zip(boards, report.rows, strict=True):
+        found = solve(compile_game("omaha", **(TURN | {"board": board})), target="2%")
+        table = SolvedSpot(found).table("check")
+        assert (row["board"], row["player"]) == (board, "ip")
+        assert row["bet100"] == table.frequencies["bet100"]
+        assert row["equity"] == table.mean(table.equity)
 
 
 def test_a_solution_in_a_file(tmp_path: Path) -> None:

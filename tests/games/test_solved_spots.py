@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.equality import bits
 from support.tiers import tiered
 from tensorcfr import Locks, Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, hand_table
@@ -68,6 +69,54 @@ def solved(which: str) -> tuple[Solution, SolvedSpot]:
 # ----------------------------------------------------------------------- dense references
 
 
+def best_response(shown: SolvedSpot, player: int) -> float:
+    """What a best response to the average strategies earns on a river, hand by hand: a matrix of
+    hands x hands for every terminal.  The order of strengths is eval7's."""
+    eval7 = pytest.importorskip("eval7")
+    rules = shown.rules
+    assert isinstance(rules, Holdem)
+    board = [eval7.Card(CARDS[card]) for card in rules.board]
+    hands = [rules.hands[player], rules.hands[1 - player]]
+    strength = [
+        np.array([eval7.evaluate([*board, *(eval7.Card(CARDS[c]) for c in h)]) for h in own])
+        for own in hands
+    ]
+    shared = (hands[0][:, None, :, None] == hands[1][None, :, None, :]).any(axis=(2, 3))
+    weight = rules.weights[player][:, None] * rules.weights[1 - player] * ~shared
+    ahead = np.sign(strength[0][:, None] - strength[1])
+
+    def value(state: Any, line: str, reach: np.ndarray) -> np.ndarray:
+        node = rules.node(state)
+        if isinstance(node, Decision):
+            after = [
+                (rules.next(state, action), f"{line} {action}".strip()) for action in node.actions
+            ]
+            if node.player == player:
+                return np.max([value(*one, reach) for one in after], axis=0)
+            strategy = shown.table(line).strategy
+            return sum(value(*one, reach * strategy[:, a]) for a, one in enumerate(after))
+        if isinstance(node, Fold):
+            return node.utilities[player] * (weight @ reach)
+        win, tie, lose = node if player == 0 else node[::-1]
+        paid = np.where(ahead > 0, win[player], np.where(ahead < 0, lose[player], tie[player]))
+        return (weight * paid) @ reach
+
+    total = value(rules.root(), "", np.ones(len(hands[1])))
+    return float(total.sum() / weight.sum())
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+@pytest.mark.parametrize("ranges", [("AA,KK,QQ,AKs", "AA-TT,AKs,AQs,AKo"), ("random", "random")])
+def test_the_exploitability_of_a_river(ranges: tuple[str, str]) -> None:
+    """Best responses of the kernel equal those of matrices of hands x hands."""
+    spot = RIVER | {"ranges": ranges, "bets": "50%,100%", "rake": 0.05, "rake_cap": 20}
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=60, precision="float64")
+    shown = SolvedSpot(solution)
+    found = [best_response(shown, player) for player in range(2)]
+    assert solution.nash_conv == pytest.approx(sum(found) - sum(solution.value), abs=1e-9)
+
+
 def worth_by_hand(shown: SolvedSpot, line: str) -> list[np.ndarray]:
     """What a line of a river is worth to every hand of both players, with a matrix of hands x hands
     for every terminal; NaN where no hand of the other player gets there."""
@@ -122,6 +171,37 @@ def test_values_of_both_players_on_a_river(which: str, line: str) -> None:
     for found, expected in zip(shown.values(line), worth_by_hand(shown, line), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     assert np.isfinite(found).any()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "line",
+    ["", "bet60", "check check", "bet60 call 2c", "bet60 allin call", "check check As check bet50"],
+)
+@pytest.mark.full
+@pytest.mark.parametrize("which", ["turn", "omaha turn"])
+def test_values_of_both_players_on_a_turn(which: str, line: str) -> None:
+    """Where a player acts they are those of the table; what one wins the other one loses; and the
+    shares of the pot sum to the pot."""
+    solution, shown = solved(which)
+    node = shown.nodes.find_line(line)
+    found, own = shown.values(line), [shown._values.own_reaches(node)[one] for one in range(2)]
+    joint = [
+        reach * shown.nodes.counterfactual_reach(node, one, own) for one, reach in enumerate(own)
+    ]
+    assert joint[0].sum() == pytest.approx(joint[1].sum(), rel=1e-9)
+    total = [float(w @ np.nan_to_num(v)) for w, v in zip(joint, found, strict=True)]
+    assert abs(total[0]) > 1e-3 * joint[0].sum()
+    assert total[0] == pytest.approx(-total[1], rel=1e-9)
+    if shown.nodes.player(node) >= 0:
+        table = shown.table(line)
+        names = shown.nodes.hands[table.player]
+        at = [names.index(hand) for hand in table.hands]
+        np.testing.assert_allclose(found[table.player][at], table.value, rtol=0, atol=1e-8)
+    in_pot = SolvedSpot(solution, of="pot")
+    pot = sum(in_pot.rules.put_in(shown.nodes.state(node)))
+    shares = [float(w @ np.nan_to_num(v)) for w, v in zip(joint, in_pot.values(line), strict=True)]
+    assert sum(shares) == pytest.approx(pot * joint[0].sum(), rel=1e-9)
 
 
 @pytest.mark.compiled
@@ -252,6 +332,32 @@ def test_bad_locks(label: str, message: str) -> None:
     game = compile_game("holdem", **SMALL_TURN)
     with pytest.raises(ValueError, match=message):
         Locks(game, {label: {game.lockable(label)[1][0]: 1.0}}).probabilities()
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+@pytest.mark.parametrize(("precision", "bound"), [("float32", 0.01), ("int16", 0.2)])
+def test_precisions(precision: str, bound: float) -> None:
+    """Bounds in chips of a pot of 100; the exploitability of 100 iterations is 0.012."""
+    exact, _ = solved("turn")
+    found = solve(compile_game("holdem", **TURN), "dcfr", iters=100, precision=precision)
+    np.testing.assert_allclose(found.value, exact.value, rtol=0, atol=bound)
+    assert found.exploitability == pytest.approx(exact.exploitability, abs=bound)
+    first, second = hand_table(exact), hand_table(found)
+    assert first.mean(first.value) == pytest.approx(second.mean(second.value), abs=bound)
+
+
+@pytest.mark.compiled
+@pytest.mark.full
+def test_threads_and_checkpoints_keep_the_bits(tmp_path: Path) -> None:
+    """Boards that are alike share chunks here, too."""
+    game = compile_game("holdem", **TURN)
+    whole = solve(game, "dcfr", iters=40)
+    threaded = solve(game, "dcfr", iters=40, threads=3)
+    path = tmp_path / "at.npz"
+    solve(game, "dcfr", iters=20, checkpoint=path, checkpoint_iterations=10)
+    resumed = solve(game, iters=20, start=Solution.load(path))
+    assert bits(threaded.state) == bits(resumed.state) == bits(whole.state)
 
 
 # ------------------------------------------------------------------------------- the answers

@@ -181,6 +181,24 @@ def test_shares_of_the_whole_deck() -> None:
         assert abs(hits / boards - share) < 4 * sampled + 8 * error
 
 
+@pytest.mark.full
+def test_ten_big_blinds() -> None:
+    """Gains of best responses; and after a fold of the button nearly the game of two players."""
+    game = compile_game("push_or_fold", stacks=(10, 10, 10))
+    solution = solve(game, iters=60, checkpoints=())
+    assert max(solution.evaluation.gains) < 1e-4
+    assert abs(sum(solution.value)) < 1e-9
+    two = solve(compile_game("push_or_fold", stacks=10), iters=60, checkpoints=())
+    for line, line_of_two in (("fold", ""), ("fold allin", "allin")):
+        shares = []
+        for one, start in ((solution, line), (two, line_of_two)):
+            nodes = one.game.nodes
+            player = nodes.player(nodes.find_line(start))
+            at = [one.policy[f"{hand} {start}".strip()] for hand in nodes.hands[player]]
+            shares.append(np.mean([1.0 - actions["fold"] for actions in at]))
+        assert abs(shares[0] - shares[1]) < 0.04
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

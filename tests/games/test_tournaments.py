@@ -464,6 +464,16 @@ def test_winner_takes_all_equals_chips() -> None:
         )
 
 
+def test_scaling_and_shifting_prizes_changes_no_strategy() -> None:
+    payouts = np.array([50, 30, 20, 0])
+    policies = []
+    for changed in (payouts, 3.7 * payouts, payouts + 11.0):
+        game = compile_game("holdem", **RIVER, payouts=changed.tolist(), others=(90, 120))
+        policies.append(solve(game, **EXACT).policy.probabilities)
+    for other in policies[1:]:
+        np.testing.assert_allclose(other, policies[0], rtol=0, atol=1e-9)
+
+
 def test_prizes_of_places_that_are_out_are_ignored() -> None:
     few, many = (
         make_spot(**RIVER, payouts=payouts, others=(90,))

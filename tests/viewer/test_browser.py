@@ -13,6 +13,7 @@ import pytest
 
 from support.browsing import (
     IN_BROWSER,
+    TURN,
     assert_shows,
     click_to,
     open_page,
@@ -21,7 +22,7 @@ from support.browsing import (
     table,
 )
 from tensorcfr import Decision, Payoff, PublicTreeGame, compile_game, solve
-from tensorcfr.analysis import values
+from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.server import Server
 from tensorcfr.viewer.session import Session
@@ -149,6 +150,27 @@ def test_keys_and_shapes(page: Any) -> None:
         page.keyboard.press("Escape")
         page.go_back()
         page.wait_for_selector("#node[data-id='0']")
+
+
+@pytest.mark.full
+def test_a_spot_shows_what_its_chunks_say(page: Any) -> None:
+    solution = solve(compile_game("holdem", **TURN), "dcfr", iters=20)
+    table = SolvedSpot(solution).table("check check 7s")  # Compiles, before the page waits.
+    with served(solution) as server:
+        open_page(page, server.url)
+        click_to(page, "check", "check", "7s")
+        page.click("#shapes button:has-text('table')")
+        assert_shows(page, solution, f"{table.hands[0]} check check 7s")
+        for row, hand in enumerate(table.hands):
+            if table.weight[row] <= 0:
+                continue
+            row_of = f"table:not(.combos) tr[data-infoset='{hand} check check 7s']"
+            cells = page.query_selector_all(f"{row_of} td.action")
+            shown = [float(cell.get_attribute("data-p")) for cell in cells]
+            assert shown == pytest.approx(table.strategy[row].tolist(), abs=1e-12)
+            if np.isfinite(table.values[row]).all():
+                shown = [float(cell.get_attribute("data-q")) for cell in cells]
+                assert shown == pytest.approx(table.values[row].tolist(), abs=1e-9)
 
 
 def test_two_cards_of_a_full_deck_are_13_by_13(page: Any) -> None:
