@@ -371,14 +371,18 @@ class PotOrAllIn(PublicTreeGame):
     states_repeat = True
     stack = 1200
 
-    def __init__(self) -> None:
+    def __init__(self, root: Table | None = None) -> None:
         self.cards = ["As", "Ah", "Ks", "Kh", "Qs", "Qh"]
         self.hands = [self.cards] * 2
         self.prior = deal_without_replacement(6, 2)
         self.boards = dict(zip(self.cards, dealt_to_board(6, 2), strict=True))
+        self.start = root or Table(None, 0, (100, 100), None, False)
+        if self.start.board is not None:
+            self.prior[self.start.board] = self.prior[:, self.start.board] = 0.0
+            self.prior /= self.prior.sum()
 
     def root(self) -> Table:
-        return Table(None, 0, (100, 100), None, False)
+        return self.start
 
     def node(self, table: Table) -> Decision | Chance | Payoff:
         if table.player is None:
