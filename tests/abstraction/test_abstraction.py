@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 
@@ -175,6 +175,23 @@ def test_games_folded_without_histories_equal_one_dictionary_per_bucket(
     assert kinds == {True, False}
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize("players", [1, 2, 3])
+def test_every_rule_equals_one_dictionary_per_bucket(
+    rule: str, alternating: bool, players: int
+) -> None:
+    forgot = 0
+    for seed in range(12):
+        rules = random_game(100 + seed, n_players=players, max_histories=150, chance=0.3)
+        game, tree = rules_and_tree(rules)
+        for bucket in (remembering(tree, seed), forgetting(tree, seed)):
+            small = assert_equals_buckets(game, tree, bucket, rule, alternating=alternating)
+            forgot += small.strategy_class is not None
+    assert forgot > 2
+
+
 def without_suits(label: str) -> str:
     """The label of an infoset of Leduc, suits left out."""
     hand, _, line = label.partition(" ")
@@ -189,6 +206,16 @@ def pair_or_not(label: str) -> str:
     if not slash:
         return f"{hand[0]} {before}"
     return f"{'pair' if hand[0] == after[0] else 'none'} {before}/{after[2:]}"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("rule", ["cfr+", "dcfr"])
+@pytest.mark.parametrize("buckets", [without_suits, pair_or_not])
+def test_leduc_equals_one_dictionary_per_bucket(rule: str, buckets: Callable[[str], str]) -> None:
+    game, tree = rules_and_tree(perturbed("leduc"))
+    bucket = {label: buckets(label) for label in tree.infosets}
+    small = assert_equals_buckets(game, tree, bucket, rule, 5)
+    assert (small.strategy_class is None) == (buckets is without_suits)
 
 
 # -------------------------------------------------------------------------------------- identity

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.bucket_cfr import BucketCFR
-from support.equality import as_game
+from support.equality import PerturbedHands, as_game
 from support.random_games import random_public_tree_game
 from support.reference import build_tree, cfr_plus_rule
 from tensorcfr import CompiledGame, Policy, compile_game, evaluate, exploitability, solve
@@ -22,6 +22,7 @@ from tensorcfr.abstraction import (
     lift,
 )
 from tensorcfr.errors import ImperfectRecallError
+from tensorcfr.games import make_game
 from tensorcfr.games.holdem import CARDS
 from tensorcfr.rules import PublicTreeGame
 
@@ -74,6 +75,14 @@ def test_random_hands_equal_one_dictionary_per_bucket(seed: int) -> None:
         assert_labels_keep_the_public_part(small)
         merged += small.n_infosets < small.full.n_infosets
     assert merged > 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("buckets", ["JJQQKK", "JJJJKK", "JQJQKK"])
+def test_hands_of_leduc_equal_one_dictionary_per_bucket(buckets: str) -> None:
+    rules = PerturbedHands(make_game("leduc"))
+    small = assert_hands_equal_buckets(rules, [list(buckets)] * 2, 8)
+    assert_labels_keep_the_public_part(small)
 
 
 # ------------------------------------------------------------------------- Leduc, board by board
@@ -139,6 +148,26 @@ def test_forgotten_buckets_are_asked_for_by_name(leduc: CompiledGame) -> None:
     small = abstract_hands(leduc, buckets, imperfect_recall=True)
     assert small.strategy_class is not None
     assert len(np.unique(small.strategy_class)) < small.n_infosets < leduc.n_infosets
+
+
+# -------------------------------------------------------------------- what refining does, and not
+
+ABSTRACTIONS = ("JJJJJJ", "JJJJKK", "JJQQKK")
+"""Hands of Leduc by bucket, each a refinement of the one before."""
+
+
+@pytest.mark.full
+def test_refining_helps_against_an_opponent_who_sees_everything(leduc: CompiledGame) -> None:
+    """Waugh, Schnizlein, Bowling and Szafron 2009, theorem 3."""
+    for player in range(2):
+        worst = []
+        for hands in ABSTRACTIONS:
+            buckets = [None, None]
+            buckets[player] = np.array(list(hands))
+            solution = solve(abstract_hands(leduc, buckets), "lp")
+            worst.append(evaluate(leduc, lift(solution)).best_responses[1 - player])
+        assert worst == sorted(worst, reverse=True)
+        assert worst[0] > worst[-1] + 0.1
 
 
 # ---------------------------------------------------------------------------------------- hold'em

@@ -15,16 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import (
+    EARLY_MARKS,
     GAMES,
+    as_game,
+    assert_equal,
     check_built_in,
     check_last_iterate,
     check_random,
 )
 from support.properties import examples
 from support.random_games import games, public_tree_games
+from support.reference import ReferenceCFR
 from support.tiers import tiered
 from support.variants import CHANGED, PLAIN, VARIANTS, YOUNGER
-from tensorcfr import Game, PublicTreeGame
+from tensorcfr import Game, PublicTreeGame, Solver, compile_game
+from tensorcfr.games import make_game
 
 LARGEST = ("bluff, 2 dice against 1, 3 faces, perturbed", "leduc, 1 suit, perturbed")
 SMALLER = [name for name in GAMES if name not in LARGEST]
@@ -72,6 +77,15 @@ def test_built_in_games(name: str, variant: str) -> None:
 @pytest.mark.parametrize(("name", "variant"), sorted(set(EVERY_PAIR) - set(CASES)))
 def test_every_other_pair(name: str, variant: str) -> None:
     check_built_in(name, VARIANTS[variant])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("variant", PLAIN)
+def test_leduc(variant: str) -> None:
+    rules = make_game("leduc")
+    algorithm, options = PLAIN[variant]
+    reference = ReferenceCFR(as_game(rules), **options)
+    assert_equal(Solver(compile_game(rules), algorithm), reference, EARLY_MARKS)
 
 
 @examples(140)

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from support.equality import GAMES, check_last_iterate, check_random
+from support.tiers import tiered
 from support.variants import VARIANTS, YOUNGER, Floor, fading, floored
 from tensorcfr import ALGORITHMS, Algorithm, Solution, Solver, compile_game, register, solve
 from tensorcfr.algorithms import CFR, HEDGE, find_algorithm, from_dict
 
+OTHER = ("one-card poker, perturbed", "goofspiel, 4 cards, perturbed")
 SOME = ("cfr", "cfr+", *YOUNGER, "dcfr simultaneous", "pcfr+ simultaneous")
 
 
@@ -22,6 +24,12 @@ SOME = ("cfr", "cfr+", *YOUNGER, "dcfr simultaneous", "pcfr+ simultaneous")
 )
 def test_equal_to_the_twin(name: str, variant: str, floor: Floor) -> None:
     check_random(GAMES[name](), floored(VARIANTS[variant], floor))
+
+
+@pytest.mark.parametrize("variant", ["cfr", "pdcfr+"])
+@pytest.mark.parametrize("name", tiered(OTHER, fast=OTHER[:1]))
+def test_other_games(name: str, variant: str) -> None:
+    check_random(GAMES[name](), floored(VARIANTS[variant], 0.1))
 
 
 @pytest.mark.parametrize("variant", ["dcfr", "pcfr+"])
@@ -66,6 +74,13 @@ def test_free_actions_of_a_lock_have_a_floor_of_their_own() -> None:
     assert played.pop(actions[0]) == 0.6
     assert min(played.values()) >= 0.5 * 0.4 / len(played) - 1e-15
     assert sum(played.values()) == pytest.approx(0.4, abs=1e-12)
+
+
+def test_threads() -> None:
+    game = compile_game("leduc")
+    record = CFR(floor=fading)
+    one, two = solve(game, record, iters=9), solve(game, record, iters=9, threads=2)
+    np.testing.assert_array_equal(one.policy.probabilities, two.policy.probabilities)
 
 
 def test_round_trip(registry: None, tmp_path: Any) -> None:

@@ -3,7 +3,8 @@ descent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import (
+    GAMES,
+    LAST_EXACT,
     MARKS,
+    ROUNDINGS,
     TOLERANCE,
+    Multiplied,
     Perturbed,
+    PerturbedHands,
     as_game,
     built,
     difference,
@@ -22,6 +28,7 @@ from support.equality import (
 from support.infoset_cfr import (
     Asymmetric,
     InfosetCFR,
+    Learner,
     Magnetic,
     MovingMagnet,
     Optimistic,
@@ -48,6 +55,7 @@ from support.registered import (
     project,
     vad_cfr,
 )
+from support.tiers import tiered
 from tensorcfr import Algorithm, Game, LocalRule, Solver, compile_game, register, solve, team_game
 from tensorcfr.algorithms import (
     CFR,
@@ -148,8 +156,13 @@ TWINS: dict[str, Twin] = {
 }
 
 
-def assert_twins(solver: Any, slow: InfosetCFR, marks: Sequence[int]) -> None:
-    """Averages and last iterates agree at every mark."""
+def assert_twins(
+    solver: Any,
+    slow: InfosetCFR,
+    marks: Sequence[int],
+    rounding: Callable[[int], float] = lambda mark: 0.0,
+) -> None:
+    """Averages and last iterates agree at every mark, later ones to the rounding of the twin."""
     for mark in marks:
         solver.iterate(mark - solver.iteration)
         while slow.t < mark:
@@ -159,7 +172,42 @@ def assert_twins(solver: Any, slow: InfosetCFR, marks: Sequence[int]) -> None:
             (solver.current_policy(), slow.current_policy()),
         ):
             worst, where = difference(found, expected)
-            assert worst <= TOLERANCE, f"iteration {mark}, infoset {where!r}: off by {worst}"
+            assert worst <= TOLERANCE or (
+                mark > LAST_EXACT and worst <= ROUNDINGS * rounding(mark)
+            ), f"iteration {mark}, infoset {where!r}: off by {worst}"
+
+
+def rounding_of(name: str, twin: str, alternating: bool) -> Callable[[int], float]:
+    """How far a twin gets from itself where exact arithmetic would change nothing: multiplied
+    payoffs, for rules that do not mind the size of regrets or whose twin has a unit of it."""
+    record, options = TWINS[twin]
+    learner = options["learner"]
+    unit = next((name for kind, name in UNITS.items() if issubclass(learner, kind)), None)
+
+    def rounding(mark: int) -> float:
+        if record.rule.is_scale_dependent and record is not APCFR_PLUS and unit is None:
+            return 0.0
+        found = []
+        for factor in (1.0, 0.7, 1.1, 1.3, 1.9):
+            rules = Multiplied(as_game(GAMES[name]()), factor)
+            own = {} if unit is None else {unit: factor * getattr(learner, unit)}
+            scaled = {"learner": type("Scaled", (learner,), own)}
+            slow = InfosetCFR(rules, **options | scaled, alternating=alternating)
+            for _ in range(mark):
+                slow.iterate()
+            found += [slow.current_policy()]
+        return max(
+            abs(p - q)
+            for other in found
+            for label, probabilities in other.items()
+            for p, q in zip(probabilities, found[0][label], strict=True)
+        )
+
+    return rounding
+
+
+UNITS: dict[type[Learner], str] = {Volatile: "unit", Pulled: "mu"}
+"""What learners have that is per unit of payoff."""
 
 
 GAME = "kuhn, 5 cards, perturbed"
@@ -172,6 +220,45 @@ def test_equals_its_twin(name: str, twin: str, alternating: bool, interpreted: N
     game, tree = built(name)
     solver = Solver(game, record(alternating=alternating))
     assert_twins(solver, InfosetCFR(tree, **options, alternating=alternating), MARKS[:4])
+
+
+EVERY_PAIR = [
+    pytest.param(
+        name,
+        twin,
+        alternating,
+        # Every twin comes to three or four games in the full tier, to all of them at night.
+        marks=pytest.mark.full if (game + rule) % 4 == 0 else pytest.mark.slow,
+    )
+    for (game, name), (rule, twin) in product(enumerate(GAMES), enumerate(TWINS))
+    for alternating in (True, False)
+]
+
+
+@pytest.mark.parametrize(("name", "twin", "alternating"), EVERY_PAIR)
+def test_equals_its_twin_on_every_game(name: str, twin: str, alternating: bool) -> None:
+    """Compiled, 50 iterations."""
+    record, options = TWINS[twin]
+    game, tree = built(name)
+    solver = Solver(game, record(alternating=alternating))
+    slow = InfosetCFR(tree, **options, alternating=alternating)
+    assert_twins(solver, slow, MARKS, rounding_of(name, twin, alternating))
+
+
+@pytest.mark.parametrize(
+    ("twin", "alternating"),
+    tiered(
+        product([*TWINS][:-1], (True, False)),  # rtcfr+ is refused.
+        [("icfr+", True), ("idcfr+", False), ("apcfr+", True), ("mmd", False)],
+    ),
+)
+def test_a_game_in_chunks(twin: str, alternating: bool, interpreted: None) -> None:
+    """Strategies made from regrets, and strategies that are kept."""
+    record, options = TWINS[twin]
+    rules = PerturbedHands(make_game("liars_dice(faces=3)"), 4)  # type: ignore[arg-type]
+    game = compile_game(rules, cut=2, symmetry=not record.rule.is_scale_dependent)
+    slow = InfosetCFR(as_game(rules), **options, alternating=alternating)
+    assert_twins(Solver(game, record(alternating=alternating)), slow, (1, 2, 6))  # type: ignore[arg-type]
 
 
 @examples(100)
@@ -336,6 +423,18 @@ def test_one_switch_for_all(registry: None, tmp_path: Any) -> None:
     mine = Algorithm("mine", LocalRule("mine", lambda r, i, p: (r + i, r)), "", "")
     register(mine)
     assert from_dict(mine(passes_up="new").to_dict()) == mine(passes_up="new")
+
+
+@pytest.mark.full
+def test_payoffs_by_own_reach_with_threads_and_on_the_way() -> None:
+    """The same bits on two threads; and on one, resumed between two references."""
+    game, record = compile_game("leduc(ranks=3, suits=1)"), RTCFR_PLUS(mu=0.05, stay=7)
+    whole = solve(game, record, iters=40)
+    threads = solve(game, record, iters=40, threads=2)
+    rest = solve(game, start=solve(game, record, iters=10), iters=30)
+    for other in (threads, rest):
+        np.testing.assert_array_equal(whole.state.regret, other.state.regret)  # type: ignore[union-attr]
+        np.testing.assert_array_equal(whole.state.memory, other.state.memory)  # type: ignore[union-attr]
 
 
 # ------------------------------------------------------------------------------ published numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 
 from support.card_games import EveryRound, LeducOfCards, RandomCards, pay
-from support.equality import bits
+from support.equality import EARLY_MARKS, as_game, assert_equal, bits, rounding
 from support.layouts import check_found, step_alike
+from support.reference import ReferenceCFR
 from support.tiers import tiered
+from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards import payoffs as card_payoffs
+from tensorcfr.compilers.cards.flat_cards import HandByHand
+from tensorcfr.compilers.sizes import counted
 from tensorcfr.kernels import chunk_passes as kernels
 from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.chunked_game import ChunkedGame
@@ -95,6 +99,25 @@ def test_a_game_of_cards_equals_the_flat_game(shape: str) -> None:
         assert flat.zero_sum == game.zero_sum
         # Differences of sums are exact to the size of the sums, not to their own.
         step_alike(Solver(game, algorithm), Solver(flat, algorithm), (1, 1, 3), strategies=1e-9)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    tiered(
+        ["one card, two rounds", "two cards, turn", "weights that vary", "four cards, turn"],
+        ["one card, two rounds", "two cards, turn"],
+    ),
+)
+@pytest.mark.parametrize(
+    "variant",
+    ["cfr+", *(pytest.param(n, marks=pytest.mark.slow) for n in ("dcfr", "cfr simultaneous"))],
+)
+def test_a_game_of_cards_equals_the_reference(shape: str, variant: str) -> None:
+    algorithm, options = floored(VARIANTS[variant], 0.01)
+    game = min(with_decisions(shape, range(60)), key=lambda one: one.n_histories)
+    rules = as_game(HandByHand(game.nodes.rules))
+    solver, reference = Solver(game, algorithm), ReferenceCFR(rules, **options)
+    assert_equal(solver, reference, EARLY_MARKS[:3], partial(rounding, reference.tree, options))
 
 
 @pytest.mark.parametrize("shape", ["one card, two rounds", "two cards, turn"])
@@ -212,6 +235,19 @@ def test_threads_give_the_same_bits() -> None:
     one.iterate(7)
     three.iterate(7)
     assert bits(three.state) == bits(one.state)
+
+
+def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the lines of a board do not fit one chunk, they are several: to the same values."""
+    for seed in range(40):
+        rules = RandomCards(seed, cards=12, width=2, rounds=1, public=3)
+        if compile_game(rules).chunks.n_chunks and len(compile_game(rules).nodes.betting.kind) > 40:
+            break
+    whole = Solver(compile_game(rules), "cfr+")
+    monkeypatch.setattr(counted, "CACHE_SHARE", 1e-4)
+    several = Solver(compile_game(rules), "cfr+")
+    assert several.game.chunks.n_chunks > whole.game.chunks.n_chunks
+    step_alike(several, whole, (5,), strategies=1e-9)
 
 
 def test_a_win_that_pays_like_a_loss() -> None:

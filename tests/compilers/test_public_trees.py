@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import cache
+from itertools import product as product_of
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import (
+    EARLY_MARKS,
     MARKS,
     TOLERANCE,
     PerturbedHands,
@@ -28,6 +30,7 @@ from support.equality import (
     rounding,
 )
 from support.payoff_paths import PATHS, forced
+from support.products import naive_product, product, random_reach
 from support.properties import examples
 from support.random_games import (
     MATRIX_KINDS,
@@ -35,6 +38,7 @@ from support.random_games import (
     games_with_copies,
     public_tree_games,
     random_public_tree_game,
+    repeated,
 )
 from support.reference import ReferenceCFR, Tree, build_tree
 from support.tiers import tiered
@@ -57,7 +61,8 @@ from tensorcfr.games.liars_dice import LiarsDice
 from tensorcfr.model.arrays import CHANCE, TERMINAL, SequenceForm
 from tensorcfr.model.expansion import BYTES_PER_HISTORY
 from tensorcfr.model.labels import InfosetActions, InfosetIndex, InfosetLabels
-from tensorcfr.payoff import PayoffBlocks
+from tensorcfr.payoff import PayoffBlocks, PayoffEntries
+from tensorcfr.payoff.blocks import BLOCK_TILE, COUNT
 from tensorcfr.payoff.program import Program
 
 BUILT_IN = (
@@ -110,7 +115,25 @@ def test_built_in_games(spec: str, variant: str) -> None:
     check_every_path(PerturbedHands(rules), variant, MARKS)
 
 
-@examples(60)
+@pytest.mark.full
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("spec", "variant"),
+    [
+        ("leduc", "cfr simultaneous"),
+        ("leduc", "cfr+"),
+        ("leduc(suits=3)", "cfr+"),
+        ("leduc(ranks=4)", "cfr simultaneous"),
+    ],
+)
+def test_leduc(spec: str, variant: str) -> None:
+    """As it is, so that its suits are alike."""
+    rules = make_game(spec)
+    assert isinstance(rules, PublicTreeGame)
+    check_every_path(rules, variant, EARLY_MARKS if spec == "leduc" else EARLY_MARKS[:3])
+
+
+@examples(80)
 @given(
     game=st.one_of(
         public_tree_games(n_players=2, max_hands=st.sampled_from((1, 3, 5))), games_with_copies()
@@ -136,6 +159,78 @@ def test_what_cannot_occur_may_be_no_number() -> None:
             game, expected = compile_game(dirty), compile_game(clean)
         for part, clean_part in zip(game.form.operator, expected.form.operator, strict=True):
             assert all(a.tobytes() == b.tobytes() for a, b in zip(part, clean_part, strict=True))
+
+
+WIDE = {
+    "33 by player 0": ((33, 0),),
+    "150 by player 0": ((150, 0),),
+    "150 by player 1": ((150, 1),),
+    "12 by each": ((13, 0), (12, 1)),
+    "40 by player 1, 6 by chance": ((40, 1), (6, None)),
+}
+"""How often, and by whose choice, the same little game is played."""
+
+
+def wide_game(seed: int, shape: str) -> RandomPublicTreeGame:
+    game = random_public_tree_game(
+        seed, max_hands=5, max_nodes=12, max_depth=4, matrices=MATRIX_KINDS, least_depth=1
+    )
+    for times, by in WIDE[shape]:
+        game = repeated(game, times, by, seed=seed)
+    return game
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("shape", WIDE)
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=pytest.mark.slow if seed else pytest.mark.full) for seed in range(3)],
+)
+def test_operator_of_wide_games(seed: int, shape: str) -> None:
+    """Blocks over several tiles, vectors and tails are the sums over the histories."""
+    rules = wide_game(seed, shape)
+    naive: list[np.ndarray] = []
+    for path in PATHS:
+        with forced(path):
+            game = compile_game(rules, symmetry=False)
+        reach = random_reach(game)
+        naive = naive or [naive_product(game, player, reach) for player in range(2)]
+        for player in range(2):
+            g = np.full(game.n_sequences, np.nan)
+            product(game.form, player, reach, g)
+            own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
+            np.testing.assert_allclose(g[own], naive[player][own], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.full
+def test_wide_games_have_blocks_of_several_tiles() -> None:
+    """The test above tests what it says."""
+    lengths: set[int] = set()
+    for seed, shape in product_of(range(3), WIDE):
+        with forced("blocks"):
+            game = compile_game(wide_game(seed, shape), symmetry=False)
+        assert game.form.part(PayoffEntries) is None
+        for part in game.form.operator:
+            lengths.update(part.block[:, COUNT].tolist())
+    assert max(lengths) > BLOCK_TILE
+    assert any(32 < length < BLOCK_TILE for length in lengths)
+    assert any(length % 8 for length in lengths)
+
+
+@pytest.mark.full
+@pytest.mark.compiled
+@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr", "pcfr+"])
+def test_wide_games_solved(algorithm: str) -> None:
+    """Ten iterations by blocks and by entries."""
+    rules = wide_game(1, "12 by each")
+    averages = []
+    for path in PATHS:
+        with forced(path):
+            solver = Solver(compile_game(rules), algorithm)
+        solver.iterate(10)
+        averages.append(solver.average_probabilities())
+    for average in averages[1:]:
+        np.testing.assert_allclose(average, averages[0], rtol=0, atol=1e-12)
 
 
 # ------------------------------------------------------------------------------- the operator

@@ -341,6 +341,31 @@ def test_goofspiel_is_refused(spec: str) -> None:
     assert compile_game(spec).public is None
 
 
+@pytest.mark.openspiel
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("kuhn_poker", "kuhn"),
+        ("leduc_poker", "leduc"),
+        ("liars_dice(numdice=1,dice_sides=3)", "liars_dice(faces=3)"),
+        ("liars_dice(numdice=1,dice_sides=4)", "liars_dice(faces=4)"),
+    ],
+)
+def test_openspiel_games_have_the_built_in_blocks(text: str, spec: str) -> None:
+    pytest.importorskip("pyspiel")
+    for path in PATHS:
+        with forced(path):
+            theirs, ours = compile_game(f"openspiel:{text}"), compile_game(spec)
+        assert theirs.public is not None
+        assert shapes(theirs) == shapes(ours)
+        solvers = [Solver(theirs, "cfr"), Solver(ours, "cfr")]
+        for solver in solvers:
+            solver.iterate(10)
+        found, expected = (solver.evaluate() for solver in solvers)
+        np.testing.assert_allclose(found.values, expected.values, atol=1e-12)
+        np.testing.assert_allclose(found.best_responses, expected.best_responses, atol=1e-12)
+
+
 # ----------------------------------------------------------------------------------- OpenSpiel
 
 

@@ -19,9 +19,11 @@ from support.interpreted import interpreted_kernels
 from support.payoff_paths import PATHS, forced
 from support.properties import examples
 from support.random_games import (
+    MATRIX_KINDS,
     RandomPublicTreeGame,
     public_tree_games,
     random_public_tree_game,
+    repeated,
     with_equal_outcomes,
     with_twin,
 )
@@ -98,6 +100,18 @@ def test_suits_are_merged(spec: str, infosets: int) -> None:
     assert compile_game(spec, symmetry=False).merged is None
     assert game.without_merging().merged is None
     assert game.without_merging().form is game.form
+
+
+@pytest.mark.full
+@pytest.mark.compiled
+def test_a_whole_deck() -> None:
+    """Thirteen ranks of four suits: 39,936 infosets a player are 2,574."""
+    game = compile_game("leduc(ranks=13, suits=4)", cut=False)
+    assert merged_infosets(game) == [2574, 2574]
+    solver = Solver(game)
+    solver.iterate(20)
+    assert_solves_the_whole(solver)
+    assert "tree" not in vars(game)
 
 
 @pytest.mark.parametrize(
@@ -243,6 +257,21 @@ def test_as_many_sequences_in_another_order(precision: str) -> None:
     assert not np.array_equal(other, game.merged.sequence)
     with pytest.raises(ValueError, match=r"other infosets .* merged"):
         solve(replace(game, merged=replace(game.merged, sequence=other)), start=solution, iters=1)
+
+
+@pytest.mark.full
+@examples(25)
+@given(
+    game=two_player_games(max_nodes=st.sampled_from((4, 8))),
+    algorithm=st.sampled_from(SCALE_FREE),
+    times=st.sampled_from((2, 3)),
+)
+def test_everything_at_once(game: RandomPublicTreeGame, algorithm: str, times: int) -> None:
+    """Twins of both players, and a first move of chance that means nothing."""
+    for player in range(2):
+        game = with_twin(game, player, 0)
+    rules = repeated(game, times, None, alike=True)
+    assert_one_answer(compile_game(rules), algorithm, 3)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -406,6 +435,17 @@ def test_merged_payoffs_are_not_rounded() -> None:
     game = compile_game(Third())
     assert game.merged is not None
     assert Solver(game).evaluate().values[0] == pytest.approx(1 / 3, abs=1e-16)
+
+
+@pytest.mark.full
+def test_matrix_kinds_with_twins() -> None:
+    """Every kind of matrix in a merged game whose payoffs are all blocks."""
+    for seed, kind in enumerate(MATRIX_KINDS):
+        game = random_public_tree_game(seed, max_hands=4, max_nodes=10, matrices=(kind,))
+        rules = repeated(with_twin(with_twin(game, 0, 0), 1, 0), 3, 0)
+        for path in PATHS:
+            with forced(path):
+                check_random(rules, PLAIN["cfr+"])
 
 
 class Dead(PublicTreeGame):

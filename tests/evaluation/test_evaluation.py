@@ -154,7 +154,7 @@ def test_equals_the_recursion(spec: str) -> None:
 
 
 @given(st.one_of(games(), public_tree_games()), st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
-@examples(120)
+@examples(150)
 def test_equals_the_recursion_on_random_games(
     rules: RandomGame | RandomPublicTreeGame, seed: int, kind: str
 ) -> None:

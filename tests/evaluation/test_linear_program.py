@@ -133,7 +133,7 @@ def test_infosets_that_the_own_strategy_avoids_are_uniform() -> None:
         public_tree_games(n_players=2, zero_sum=True),
     )
 )
-@examples(60)
+@examples(90)
 def test_nothing_beats_it_in_random_games(rules: RandomGame | RandomPublicTreeGame) -> None:
     """Ties make degenerate programs, whose dual variables are not unique."""
     policy, evaluation = equilibrium(compile_game(rules))

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from support.equality import PerturbedHands
 from support.random_games import MATRIX_KINDS, random_game, random_public_tree_game
-from support.reference import DealtGame, Tree, build_tree
-from support.sampled_choices import all_hands
+from support.reference import DealtGame, Tree, build_tree, regret_matching
+from support.sampled_choices import all_hands, samples
 from support.sampled_games import BUILT_IN, RANDOM, SHAPE, rules_of, small
-from support.sampled_increments import expect_increments
+from support.sampled_increments import expect_increments, some_regrets
 from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, SampledSolver, Solver, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS, LCFR, PUBLIC_CHANCE_SAMPLING, Sampling
@@ -46,6 +46,12 @@ CASES: dict[str, Sampling] = {
 }
 
 
+def strategies(tree: Tree, seed: int) -> dict[str, list[float]]:
+    """Some of them, in which not every action is played."""
+    found = some_regrets(tree, seed, negative=True)
+    return {label: regret_matching(row, row, 0) for label, row in found.items()}
+
+
 # -------------------------------------------------------------------------------------- unbiased
 
 
@@ -66,6 +72,42 @@ def test_expected_increments_with_the_jit_off() -> None:
     rules, game, tree = given("random, chance first")
     traversal = all_hands(rules, prune=True)
     expect_increments(game, tree, PUBLIC_CHANCE_SAMPLING, traversal, negative=True)
+
+
+@pytest.mark.compiled
+def test_the_games_above_cover_what_they_are_for() -> None:
+    """Public chance that depends on one hand, on the deal, with outcomes that some deals exclude;
+    several outcomes to sample; nodes that are pruned."""
+    trees = {name: given(name)[1].public.tree for name in NAMES}
+    tables = [tree.chance_table for tree in trees.values()]
+    assert any((np.ptp(table, axis=(1, 2)) > 0).any() for table in tables)
+    assert any(((tree.weight_table == 0) & (tree.prior > 0)).any() for tree in trees.values())
+    several = 0
+    pruned = False
+    for name in NAMES:
+        rules, _, tree = given(name)
+        whole, cut = (
+            list(samples(all_hands(rules, prune=prune), tree, strategies(tree, 3), 0))
+            for prune in (False, True)
+        )
+        several += len(whole) > 2
+        pruned |= sum(s.histories for s in cut) < sum(s.histories for s in whole)
+    assert several >= 4
+    assert pruned
+
+
+def test_an_infoset_weighs_the_same_whatever_is_played() -> None:
+    """Which makes the average right."""
+    rules, _, tree = given("random, chance")
+    found = []
+    for seed in (1, 2):
+        strategy = strategies(tree, seed)
+        met = dict.fromkeys(tree.infosets, 0.0)
+        for sample in samples(all_hands(rules, prune=False), tree, strategy, 0):
+            for label in sample.met:
+                met[label] += sample.probability
+        found.append(met)
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 
 # ----------------------------------------------------------------- nothing to sample: it is CFR

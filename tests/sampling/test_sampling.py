@@ -13,7 +13,7 @@ import pytest
 
 from support.equality import GAMES, as_game, built
 from support.random_games import random_game
-from support.reference import Tree, build_tree
+from support.reference import Tree, build_tree, regret_matching
 from support.sampled_choices import Traversal, average, chance, external, outcome, robust, samples
 from support.sampled_increments import expect_increments, increments, prepared, some_regrets
 from support.sampled_solves import EVERYTHING, KUHN, SAMPLED, same
@@ -122,6 +122,14 @@ def test_expected_increments_where_own_actions_are_drawn(case: str, interpreted:
     expect_increments(*small("kuhn"), *OWN_DRAWS[case], negative=False)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("name", SMALLEST)
+@pytest.mark.parametrize("case", OWN_DRAWS)
+def test_expected_increments_where_own_actions_are_drawn_compiled(case: str, name: str) -> None:
+    for negative in (False, True):
+        expect_increments(*small(name), *OWN_DRAWS[case], negative=negative)
+
+
 def test_robust_sampling_of_all_actions_is_external_sampling(interpreted: None) -> None:
     """Without a draw more: the same bits."""
     found, expected = (
@@ -143,6 +151,36 @@ def test_a_player_alone_learns_an_average(scheme: Sampling, averaging: str) -> N
     uniform = evaluate(game, Policy.uniform(game)).exploitability
     solution = solve(game, scheme(averaging=averaging), iters=100_000)
     assert solution.exploitability < 1e-2 * uniform
+
+
+def test_the_games_above_cover_what_they_are_for() -> None:
+    """An infoset that a chance-sampled traversal meets twice, infosets with one action."""
+    layouts = {name: TableLayout(small(name)[0], 1) for name in SMALL}
+    once = {name: history_traversal(own.game, own).visits_once for name, own in layouts.items()}
+    assert once["kuhn"]
+    assert once["kuhn, 3 players"]
+    assert not once["random, met several times"]
+    assert not once["random, 3 players"]
+    assert any(
+        len(infoset.actions) == 1
+        for name in RANDOM_GAMES
+        for infoset in small(name)[1].infosets.values()
+    )
+
+
+def test_chance_sampling_meets_an_infoset_as_often_whatever_is_played() -> None:
+    """Which makes the average right: its weights do not depend on the strategies."""
+    _, tree = small("random, met several times")
+    found = []
+    for seed in (1, 2):
+        row = some_regrets(tree, seed, negative=False)
+        strategy = {k: regret_matching(r, r, 0) for k, r in row.items()}
+        met = dict.fromkeys(tree.infosets, 0.0)
+        for sample in samples(chance(prune=False), tree, strategy, 0):
+            for label in sample.met:
+                met[label] += sample.probability
+        found.append(met)
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 
 @pytest.mark.parametrize("name", SMALL)

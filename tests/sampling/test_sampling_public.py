@@ -7,6 +7,7 @@ import tracemalloc
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ import pytest
 
 from sampling.test_sampling import CASES as EVERY_CASE
 from support.equality import bits
-from support.sampled_choices import HandsChooser
+from support.reference import regret_matching
+from support.sampled_choices import HandsChooser, Sample, samples
 from support.sampled_games import BUILT_IN, RANDOM, small
-from support.sampled_increments import expect_increments
+from support.sampled_increments import expect_increments, increments, prepared, some_regrets
 from support.tiers import tiered
 from tensorcfr import CompiledGame, MemoryLimitError, SampledSolver, Solution, compile_game, solve
 from tensorcfr.algorithms import (
@@ -56,6 +58,38 @@ def test_expected_increments(case: str, name: str, negative: bool) -> None:
     game, tree = small(name)
     expect_increments(game, tree, *CASES[case], negative=negative, chooser=HandsChooser)
     assert never_expanded(game)
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_choices_add_the_same(case: str, name: str) -> None:
+    """As a traversal of histories adds that goes the same way."""
+    record, traversal = CASES[case]
+    game, tree = small(name)
+    regrets = some_regrets(tree, 7, negative=True)
+    strategy = {k: regret_matching(row, row, 0) for k, row in regrets.items()}
+    hands, histories = (prepared(g, record, regrets) for g in (game, as_histories(game)))
+    before = hands.state
+    for player in range(2):
+        found = list(samples(traversal, tree, strategy, player, HandsChooser))
+        for sample in Random(3).sample(found, min(40, len(found))):
+            other = Sample(0.0, sample.of_histories, [], sample.histories, sample.decisions)
+            one = increments(hands, before, sample, player)
+            two = increments(histories, before, other, player)
+            np.testing.assert_allclose(one, two, rtol=0, atol=1e-12)
+
+
+def test_the_games_above_cover_what_they_are_for() -> None:
+    """Chance at the root and below, given the hands; deals that cannot be; decisions with one
+    action; payoffs that are not zero-sum."""
+    trees = [small(name)[0].public for name in SMALL]
+    found = [public.tree for public in trees if public is not None]
+    assert any(tree.player[0] == -1 for tree in found)
+    assert any((tree.player[1:] == -1).any() for tree in found)
+    assert any((tree.prior == 0).any() for tree in found)
+    assert any((np.ptp(tree.chance_table, axis=(1, 2)) > 0).any() for tree in found)
+    assert any((np.diff(tree.first_child)[tree.player >= 0] == 1).any() for tree in found)
+    assert any(not small(name)[0].zero_sum for name in SMALL)
 
 
 EVERYTHING = [

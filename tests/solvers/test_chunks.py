@@ -67,6 +67,7 @@ from tensorcfr.algorithms.catalogue import ICFR_PLUS, MMD, PCFR_PLUS
 from tensorcfr.analysis import best_responses, values
 from tensorcfr.compilers.cut import cut_compiler as cut_game
 from tensorcfr.errors import FileSizeError, GameError, MemoryLimitError, UnknownGameError
+from tensorcfr.formats import policy_table, read_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.arrays import FREE
 from tensorcfr.model.chunked_form import buckets_by_part
@@ -396,6 +397,30 @@ def test_locks_of_merged_games_are_those_of_the_flat_game(seeds: int) -> None:
                         locks.probabilities()
     assert counts["alike"] > 1.25 * seeds
     assert counts["refused"] > 1.25 * seeds
+
+
+@pytest.mark.full
+def test_policies_of_merged_games_with_own_labels_leave_the_flat_game_unmade(
+    tmp_path: Path, interpreted: None
+) -> None:
+    """Look-up, listing, a table, and the same from a file; equal to the flat game's."""
+    game = in_chunks(with_own_labels(merged(5)), cut=1)
+    assert game.merges_hands
+    solution = solve(game, "cfr", iters=5)
+    table = policy_table(solution.policy)
+    rows, listed = list(table.rows()), solution.policy.to_dict()
+    table.save(tmp_path / "policy.csv")
+    assert "wrong" not in solution.policy
+    assert rows == [
+        (player, label, action, probability)
+        for player in range(2)
+        for label, row in solution.policy.to_dict(player).items()
+        for action, probability in row.items()
+    ]
+    flat = solution.policy.moved_to(game.flat())
+    assert listed == flat.to_dict()
+    assert read_policy(game.flat(), tmp_path / "policy.csv").to_dict() == listed
+    assert read_policy(game, tmp_path / "policy.csv").to_dict() == listed
 
 
 @pytest.mark.full
@@ -806,6 +831,27 @@ def test_warm_starts(name: str, source: str, locked: bool, interpreted: None) ->
         for kind, game in ((Solver, whole), (Solver, cut))
     )
     step_alike(chunked, flat, (0, 1, 1, 1))
+
+
+@pytest.mark.parametrize("cut", [True, 2, (" pass", " bet")])
+def test_files_of_built_in_games(cut: Any, tmp_path: Path, interpreted: None) -> None:
+    """The game is compiled again; regrets and averages are read, and the solve goes on."""
+    game = compile_game("kuhn(cards=5)", cut=cut)
+    solution = solve(game, CFR, iters=7, locks={"J": {"bet": 0.5}}, keep_best=True)
+    loaded = Solution.load(solution.save(tmp_path / "solution.npz"))
+    assert loaded.game.digest == game.digest
+    assert loaded.game is not game
+    assert isinstance(loaded.game, ChunkedGame)
+    assert loaded.policy["Q"] == solution.policy["Q"]
+    assert loaded.last_policy["Qb"] == solution.last_policy["Qb"]
+    assert loaded.best is not None
+    assert loaded.trace == solution.trace
+    for one, other in ((solution, loaded), (loaded, loaded)):
+        after = solve(other.game, start=other, iters=5)
+        whole = solve(one.game, start=one, iters=5)
+        assert after.state.regret.tobytes() == whole.state.regret.tobytes()
+        assert after.evaluation == whole.evaluation
+    assert load_game(save_game(game, tmp_path / "game.npz")).digest == game.digest
 
 
 # ------------------------------------------------------------------------------------------ files

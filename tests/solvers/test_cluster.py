@@ -24,7 +24,7 @@ from support.random_locks import random_locks
 from tensorcfr import PublicTreeGame, Solution, Solver, compile_game, solve
 from tensorcfr._util import cluster as connections
 from tensorcfr._util.hardware import versions
-from tensorcfr.algorithms import CFR, CFR_PLUS, HEDGE, Algorithm
+from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_PLUS, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import MMD, PCFR_PLUS
 from tensorcfr.cluster import cluster_solver as cluster_solver
 from tensorcfr.cluster import worker as share_worker
@@ -94,6 +94,17 @@ def test_shares_are_the_game(game: PublicTreeGame, cut: int, count: int) -> None
     assert sorted(ups) == list(range(form.n_entries))
 
 
+def test_shares_are_balanced() -> None:
+    """Within half a chunk of the mean."""
+    form = cut_game("leduc", 3).chunks
+    largest = int(np.diff(form.number_offset).max())
+    for count in (2, 3, 5):
+        bounds = divide(form, count)
+        sizes = [int(form.number_offset[end] - form.number_offset[begin]) for begin, end in bounds]
+        assert len(sizes) == count
+        assert max(sizes) - sum(sizes) / count <= largest
+
+
 @pytest.mark.parametrize(("spec", "cut"), [("leduc", 3), ("leduc(ranks=2)", 3)])
 def test_shares_end_next_to_their_goals(spec: str, cut: int) -> None:
     """Chunks of all sizes: no other chunk ends nearer to where a share should end."""
@@ -132,6 +143,26 @@ def test_rules_of_every_kind(name: str, fakes: None) -> None:
             assert_alike(there, here)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "name",
+    # Games in chunks refuse rules that change payoffs.
+    sorted(
+        name
+        for name, one in ALGORITHMS.items()
+        if isinstance(one, Algorithm) and one.rule.payoff is None
+    ),
+)
+def test_all_published_rules(name: str, fakes: None) -> None:
+    record = ALGORITHMS[name]
+    game = cut_game("leduc(ranks=2)", 3)
+    here = Solver(game, record)
+    with ClusterSolver(game, record, cluster=FakeClient(2)) as there:
+        for solver in (here, there):
+            solver.iterate(6)
+        assert_alike(there, here)
+
+
 @examples(60)
 @given(
     game=public_tree_games(n_players=2),
@@ -163,6 +194,28 @@ def test_random_games(
                 here.iterate(count)
                 there.iterate(count)
                 assert_alike(there, here)
+
+
+@pytest.mark.parametrize(
+    ("options", "precision"), [({}, "int16"), ({"alternating": False}, "float32")]
+)
+def test_going_on(options: dict[str, Any], precision: str, fakes: None) -> None:
+    """From a state to the same bits; and the state of a cluster goes on in one process."""
+    game, record = cut_game(), CFR(**options)
+    whole = Solver(game, record, precision=precision)
+    whole.iterate(9)
+    first = Solver(game, record, precision=precision)
+    first.iterate(2)
+    with ClusterSolver(
+        game, record, cluster=FakeClient(), precision=precision, state=first.state, iteration=2
+    ) as there:
+        there.iterate(4)
+        second = Solver(game, record, precision=precision, state=there.state, iteration=6)
+        there.iterate(3)
+        second.iterate(3)
+        assert_alike(there, whole)
+    assert_alike(second, whole)
+    assert_alike(there, whole)  # Closed, it is a solver of this process.
 
 
 CHOSEN_FLOPS = NoLimitPoker(

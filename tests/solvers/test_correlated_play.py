@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evaluation.test_correlation import Signalling
+from evaluation.test_correlation import Signalling, signals
 from support.equality import as_game, bits, perturbed
 from support.random_games import random_game
 from support.reference import build_tree
@@ -74,6 +75,52 @@ def test_averages_of_correlated_play_are_equilibria_of_zero_sum_games() -> None:
     other = solve(compile_game("kuhn(players=3)"), "efcce", iters=1)
     assert "need not come near any equilibrium" in other.guarantee
     assert "extensive-form coarse correlated equilibria" in other.guarantee
+
+
+@pytest.mark.full
+def test_signalling_by_a_linear_program() -> None:
+    """Von Stengel and Forges 2008, section 2.3: 3.5 and 6.5, which is the most that the professor
+    gets in an extensive-form correlated equilibrium; the dynamics end near that set."""
+    linprog = pytest.importorskip("scipy.optimize").linprog
+    game = compile_game(Signalling())
+    profiles = [
+        signals(good, bad, accepted)
+        for good, bad, accepted in product("XY", "XY", ["", "X", "Y", "XY"])
+    ]
+    rows, limits = [], []
+    # A trigger of the student is a type and a signal; of the professor a signal and an answer.
+    for label, actions in (("G", "XY"), ("B", "XY"), ("X", "lr"), ("Y", "lr")):
+        for told, done in product(actions, actions):
+            gain = []
+            for profile in profiles:
+                recommended = profile[label][told]
+                away = {**profile, label: {a: float(a == done) for a in actions}}
+                player = 0 if label in "GB" else 1
+                gain.append(recommended * (utilities(away)[player] - utilities(profile)[player]))
+            rows.append(gain)
+            limits.append(0.0)
+    values = np.array([utilities(profile) for profile in profiles])
+    best = linprog(
+        -values[:, 1], A_ub=rows, b_ub=limits, A_eq=np.ones((1, len(profiles))), b_eq=[1.0]
+    )
+    assert -best.fun == pytest.approx(6.5, abs=1e-9)
+    assert best.x @ values == pytest.approx([3.5, 6.5], abs=1e-9)
+    plan = [(p / best.x.sum(), one) for p, one in zip(best.x.clip(0), profiles, strict=True)]
+    assert correlation_gap(game, plan, "efce").distance == pytest.approx(0.0, abs=1e-9)
+    solution = solve(game, "efce", iters=400)
+    assert solution.nash_conv <= 0.1
+    assert solution.value[1] <= 6.5 + 10 * solution.nash_conv
+
+
+def utilities(profile: Any) -> tuple[float, float]:
+    """Both players' expected utilities in the signalling game."""
+    total = [0.0, 0.0]
+    for kind, paid in (("G", (4, 10)), ("B", (6, 0))):
+        for signal, sent in profile[kind].items():
+            for answer, said in profile[signal].items():
+                for player, u in enumerate(paid if answer == "l" else (0, 6)):
+                    total[player] += 0.5 * sent * said * u
+    return total[0], total[1]
 
 
 class TestKept:

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import EveryRound
-from support.equality import TOLERANCE
+from support.card_games import EveryRound, RandomCards
+from support.equality import EARLY_MARKS, TOLERANCE, as_game, assert_equal, bits
 from support.layouts import laid_out, numbers_of, step_alike
+from support.reference import ReferenceCFR
 from support.tiers import tiered
+from support.variants import VARIANTS, floored
 from tensorcfr import Solver, compile_game, load_game, save_game, solve
-from tensorcfr.algorithms import CFR, DCFR, PCFR_PLUS
+from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, PCFR_PLUS
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.evaluation.profile import profile_of
 from tensorcfr.model.branch_shares import divide, share_of, visits_to
 from tensorcfr.model.chunked_form import ChunkedForm
@@ -84,9 +87,28 @@ def test_games_of_cards(name: str, symmetry: bool) -> None:
             step_alike(one, once, (0,))
 
 
+@pytest.mark.parametrize("seed", tiered([3, 4, 36], [4]))
+def test_uneven_betting(seed: int, interpreted: None) -> None:
+    """Lines that end early, deals without betting, payoffs of every kind: as hand by hand."""
+    rules = RandomCards(seed, cards=6, width=1, rounds=2, public=1)
+    cards = Solver(compile_game(rules, cut=1), CFR_PLUS(floor=0.01))
+    assert depth(cards.game.chunks) == 2
+    reference = ReferenceCFR(as_game(HandByHand(rules)), **floored(VARIANTS["cfr+"], 0.01)[1])
+    assert_equal(cards, reference, EARLY_MARKS[:2])
+
+
 def three_deals(**options: Any) -> Any:
     """A game of cards whose three deals are cut."""
     return compile_game(EveryRound(5, **CARDS["one card, three deals"]), cut=1, **options)
+
+
+@pytest.mark.full
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    one, three = Solver(three_deals(), "cfr+"), Solver(three_deals(), "cfr+", threads=3)
+    one.iterate(7)
+    three.iterate(7)
+    assert one.evaluate() == three.evaluate()
+    assert bits(three.state) == bits(one.state)
 
 
 def test_values_at_every_part() -> None:

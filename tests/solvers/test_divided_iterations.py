@@ -21,7 +21,7 @@ from support.equality import bits
 from support.fake_cluster import FakeClient, play_cluster
 from support.interpreted import interpret
 from support.tiers import tiered
-from tensorcfr import ALGORITHMS, Algorithm, Solution, Solver, compile_game, solve
+from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, Solver, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS
 from tensorcfr.cluster.cluster_solver import ClusterSolver
 from tensorcfr.kernels import chunk_passes, iteration
@@ -159,6 +159,19 @@ def test_a_thread_that_fails(
     monkeypatch.setattr(module, name, fails)
     with pytest.raises(MemoryError, match="no room for scratch"):
         solver.iterate(2)
+
+
+@pytest.mark.full
+def test_a_rule_that_cannot_be_compiled() -> None:
+    """One line says so, also in a game in chunks."""
+
+    def step(regret: float, instant: float, parameters: tuple[float, ...]) -> tuple[float, float]:
+        return regret + instant, regret.no_such_thing  # type: ignore[attr-defined, no-any-return]
+
+    record = Algorithm("broken", LocalRule("broken", step), "", "")
+    with pytest.raises(ValueError, match="the rule 'broken' cannot be compiled") as raised:
+        Solver(compile_game("kuhn", cut=1), record)
+    assert "\n" not in str(raised.value)
 
 
 # ------------------------------------------------------------------------------- directories

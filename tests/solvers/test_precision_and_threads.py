@@ -1,4 +1,4 @@
-"""Threads change no bit; bytes of precisions; refusals."""
+"""Threads change no bit, and single precision changes the last digits; bytes; refusals."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.equality import bits
+from support.equality import PerturbedHands, bits, perturbed
 from support.payoff_paths import forced
 from support.random_games import random_public_tree_game, repeated
 from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, Solver
 from tensorcfr import compile_game as compiled
 from tensorcfr.algorithms import CFR, CFR_PLUS, PCFR_PLUS
+from tensorcfr.games import make_game
 from tensorcfr.kernels.tiles import LONGEST, TILE_ROWS
 from tensorcfr.solvers.solver import bytes_needed
 from tensorcfr.solvers.solver_arguments import PRECISIONS
@@ -83,6 +84,16 @@ def test_threads_change_no_bit(name: str, algorithm: str) -> None:
         assert found == expected, f"{threads} threads"
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["leduc, blocks", "a wide game"])
+def test_threads_in_single_precision(name: str) -> None:
+    for algorithm in ("cfr+", "pcfr+"):
+        expected = bits(stepped(name, algorithm, 12, precision="float32").state)
+        for threads in (2, 3):
+            solver = stepped(name, algorithm, 12, precision="float32", threads=threads)
+            assert bits(solver.state) == expected
+
+
 @pytest.mark.parametrize("threads", [0, -1, True, 1.0, "2"])
 def test_threads_are_a_number_from_one(threads: Any) -> None:
     with pytest.raises(ValueError, match="threads must be a whole number from 1"):
@@ -114,6 +125,49 @@ def test_a_forked_child_steps_on() -> None:
     assert ended == (child, 0)
     solver.iterate(3)
     assert solver.state.regret.tobytes() == alone.state.regret.tobytes()
+
+
+@cache
+def generic(spec: str, path: str) -> CompiledGame:
+    """Without ties, on which the last bit decides."""
+    rules = make_game(spec)
+    with forced(path):
+        if "goofspiel" in spec:
+            return compiled(perturbed(spec, seed=359))
+        return compiled(PerturbedHands(rules))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "algorithm"),
+    tiered(
+        (
+            (spec, path, algorithm)
+            for algorithm in ("cfr", "cfr+", "pcfr+")
+            for spec, path in (
+                ("kuhn(cards=5)", "entries"),
+                ("kuhn(cards=5)", "blocks"),
+                ("liars_dice(faces=3)", "blocks"),
+                ("liars_dice(faces=3)", "chained blocks"),
+            )
+        ),
+        [("kuhn(cards=5)", "entries", "cfr+")],
+    ),
+)
+def test_single_precision(spec: str, path: str, algorithm: str) -> None:
+    """Fifty iterations on games without ties: the averages agree to what float32 holds, and
+    so does what they are worth."""
+    single = Solver(generic(spec, path), algorithm, precision="float32")
+    double = Solver(generic(spec, path), algorithm)
+    for solver in (single, double):
+        solver.iterate(50)
+    for name in ("regret", "cumulative", "strategy", "reach", "memory"):
+        assert getattr(single.state, name).dtype == np.float32
+    found, expected = single.evaluate(), double.evaluate()
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=2e-5)
+    assert found.exploitability == pytest.approx(expected.exploitability, abs=2e-5)
+    off = np.abs(single.average_probabilities() - double.average_probabilities())
+    assert np.median(off) < 1e-6
+    assert off.max() < 2e-4
 
 
 # ---------------------------------------------------------------------------- single precision

@@ -191,6 +191,22 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
         assert found[label] == pytest.approx(row, rel=0, abs=TOLERANCE), label
 
 
+TOLD = {
+    "leduc": ("leduc", {"symmetry": False}),
+    "leduc, cut": ("leduc", {"cut": 1}),
+    "nl_leduc, cut": ("nl_leduc(stack=6)", {"cut": 2}),
+    "cards": (LeducOfCards, {"symmetry": False}),
+}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", tiered(TOLD, ["leduc, cut", "cards"]))
+def test_symmetry_and_cut_change_no_strategies(name: str) -> None:
+    source, options = TOLD[name]
+    make = source if callable(source) else lambda: source
+    assert_same(averages(compile_game(make(), **options)), averages(compile_game(make())))
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("symmetry", [True, False])
 def test_suits_in_another_order_change_no_strategies(symmetry: bool) -> None:

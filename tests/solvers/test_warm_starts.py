@@ -179,6 +179,15 @@ def test_regrets_are_in_the_unit_of_the_game() -> None:
     np.testing.assert_array_equal(state.regret * large.unit, begun.state.regret * plain.unit)
 
 
+def test_saved_and_resumed(tmp_path: Any) -> None:
+    game = compile_game("kuhn")
+    begun = random_policy(game)
+    whole = solve(game, "pcfr+", iters=30, warm_start=begun)
+    part = Solution.load(solve(game, "pcfr+", iters=10, warm_start=begun).save(tmp_path / "a"))
+    rest = solve(part.game, start=part, iters=20)
+    np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
+
+
 @pytest.mark.parametrize("to", [{"cut": 10**9}, {"cut": 1}, {"symmetry": False}, {}])
 def test_saved_after_a_start_from_another_game(to: dict[str, Any], tmp_path: Any) -> None:
     source = solve(compile_game("leduc", symmetry=not to), "cfr", iters=3)

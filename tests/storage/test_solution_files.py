@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.tiers import tiered
 from tensorcfr import Solution, compile_game, solve
-from tensorcfr.algorithms import CFR_PLUS, OUTCOME_SAMPLING
+from tensorcfr.algorithms import CFR_PLUS, DCFR, EXTERNAL_SAMPLING, HEDGE, OUTCOME_SAMPLING
 from tensorcfr.compilers.invariants import check
 from tensorcfr.errors import InvariantError
 from tensorcfr.model.chunked_form import as_trunk
@@ -188,6 +189,23 @@ def test_without_a_new_digest_nothing_is_taken(folder: Path, tmp_path: Path) -> 
     np.savez(path, **arrays)
     with pytest.raises(ValueError, match=r"its digest is of other arrays or another header$"):
         Solution.load(path)
+
+
+@pytest.mark.parametrize("precision", tiered(["float64", "float32"], ["float64"]))
+@pytest.mark.parametrize("algorithm", [CFR_PLUS, DCFR(floor=0.1), HEDGE, EXTERNAL_SAMPLING])
+@pytest.mark.parametrize("game", tiered(["leduc", "kuhn(players=3)"], ["kuhn(players=3)"]))
+def test_what_solvers_end_with_passes(
+    game: str, algorithm: Any, precision: str, tmp_path: Path
+) -> None:
+    if algorithm is EXTERNAL_SAMPLING and precision == "float32":
+        pytest.skip("samples in float64")
+    solution = solve(compile_game(game), algorithm, iters=300, precision=precision)
+    again = Solution.load(solution.save(tmp_path / "s"))
+    assert again.trace == solution.trace
+    assert again.algorithm == solution.algorithm
+    for one, other in zip(again.state or (), solution.state or (), strict=True):
+        if one.size:
+            assert one.dtype == other.dtype
 
 
 def test_the_checks_of_fields() -> None:

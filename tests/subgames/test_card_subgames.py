@@ -13,17 +13,19 @@ import pytest
 from subgames.test_resolving import random_policy
 from support.card_games import LeducOfCards, RandomCards, RandomSuits
 from support.interpreted import interpret
-from support.layouts import in_chunks, ways_to_cards
+from support.layouts import farthest, in_chunks, step_alike, ways_to_cards
 from support.slow_subgames import Spot, cfr_d
 from support.tiers import tiered
-from tensorcfr import CompiledGame, FlatGame, Policy, compile_game, evaluate, solve
-from tensorcfr.algorithms import CFR_D
+from tensorcfr import CompiledGame, FlatGame, Policy, Solver, compile_game, evaluate, solve
+from tensorcfr.algorithms import CFR_D, CFR_PLUS
 from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
-from tensorcfr.subgames import DecomposedSolver, Match, resolve, subgame, subgame_roots
+from tensorcfr.subgames import DecomposedSolver, Match, belief, resolve, subgame, subgame_roots
+from tensorcfr.subgames.card_part import CardPart, CompiledCardPart, follow
+from tensorcfr.subgames.entrance import CardEntrance
 from tensorcfr.subgames.positions import Position
 
 FULL = pytest.mark.full
@@ -52,9 +54,15 @@ class Charged(RandomCards):
 RULES: dict[str, Callable[[], CardGame]] = {
     "leduc": LeducOfCards,
     "one round": lambda: random_cards(2, 1),
+    "two rounds": lambda: random_cards(9, 2),
     "charged": lambda: Charged(21, 0.4),
     "two streets": lambda: Charged(61, 0.0),
 }
+
+
+ZERO_SUM = ["leduc", "one round", "two rounds"]
+AT = {"leduc": ("call call", "raise call Ks"), "one round": ("y", "x y")}
+"""Where the subgames begin; by default at one public node after a step."""
 
 
 @cache
@@ -71,6 +79,46 @@ def flat_game(name: str) -> FlatGame:
 
 def rules_of(game: CompiledGame) -> CardGame:
     return CardNodes.of(game).rules
+
+
+def places(name: str, policy: Policy) -> list[str]:
+    """Lines that both players reach."""
+    flat = flat_game(name)
+    names = AT.get(name) or subgame_roots(flat, 1)[:1]
+    return [at for at in names if belief(flat, policy, at).reach > 0]
+
+
+def compare(name: str, method: str, **options: Any) -> None:
+    """All that resolving says equals the same game hand by hand."""
+    game, flat = compiled(name), flat_game(name)
+    blueprint = random_policy(flat, 3)
+    at = places(name, blueprint)
+    assert at
+    slow = resolve(flat, blueprint, at, method=method, **options)
+    fast = resolve(game, in_chunks(blueprint, game), at, method=method, **options)
+    for one, other in zip(slow.subgames, fast.subgames, strict=True):
+        assert (one.public_node.split(), one.player, one.hands) == (
+            other.public_node.split(),
+            other.player,
+            other.hands,
+        )
+        np.testing.assert_allclose(other.alternative, one.alternative, rtol=0, atol=1e-9)
+        assert other.solution.value == pytest.approx(one.solution.value, abs=EXACT)
+        if method == "resolve":
+            np.testing.assert_allclose(other.values, one.values, rtol=0, atol=1e-5)
+            assert other.least_margin >= (-EXACT if options["algorithm"] == "lp" else -1.0)
+    if name == "leduc":
+        assert farthest(fast.policy, slow.policy) < 1e-9
+
+
+@FULL
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [*((name, "resolve") for name in ZERO_SUM), ("leduc", "unsafe"), ("one round", "unsafe")],
+)
+def test_resolving_equals_the_flat_game(name: str, method: str) -> None:
+    """Alternative values, the gadget's value, values by hand: by the linear program."""
+    compare(name, method, algorithm="lp")
 
 
 @pytest.mark.parametrize(
@@ -182,6 +230,78 @@ def charged(fee: float) -> tuple[CompiledGame, Policy]:
         return found / found.sum()
 
     return game, Policy.from_rows(game, row)
+
+
+@FULL
+@pytest.mark.parametrize("method", ["resolve", "maxmargin"])
+def test_iterations_equal_those_of_the_flat_game(method: str) -> None:
+    """In Leduc every pair of hands that can meet shares no card, so that no sum cancels."""
+    compare("leduc", method, algorithm="cfr+", iters=20)
+
+
+@FULL
+@pytest.mark.parametrize("name", ["leduc", "one round"])
+def test_t3_maxmargin_has_the_largest_least_margin(name: str) -> None:
+    """The one that the linear program finds hand by hand, to the error of the iterations."""
+    game, flat = compiled(name), flat_game(name)
+    blueprint = random_policy(flat, 3)
+    options: dict[str, Any] = {"method": "maxmargin"}
+    at = places(name, blueprint)
+    slow = resolve(flat, blueprint, at, **options, algorithm="lp").subgames
+    given = in_chunks(blueprint, game)
+    fast = resolve(game, given, at, **options, algorithm="cfr+", iters=3000)
+    for one, other in zip(slow, fast.subgames, strict=True):
+        assert one.least_margin - 1e-3 < other.least_margin < one.least_margin + EXACT
+        found = other.solution
+        assert found.value[other.player] == pytest.approx(one.least_margin, abs=1e-3)
+        assert found.exploitability < 1e-3
+
+
+@FULL
+@pytest.mark.parametrize("name", ZERO_SUM)
+def test_t2_no_blueprint_becomes_more_exploitable(name: str) -> None:
+    game, flat_policy = compiled(name), random_policy(flat_game(name), 7)
+    blueprint = in_chunks(flat_policy, game)
+    found = resolve(game, blueprint, places(name, flat_policy), algorithm="lp")
+    before = evaluate(game, blueprint).best_responses
+    after = evaluate(game, found.policy).best_responses
+    assert all(b <= a + EXACT for a, b in zip(before, after, strict=True))
+    assert found.least_margin >= -EXACT
+
+
+@FULL
+def test_t1_an_equilibrium_keeps_its_values() -> None:
+    game = compiled("leduc")
+    solution = solve(flat_game("leduc"), "lp")
+    found = resolve(game, in_chunks(solution.policy, game), "raise call", algorithm="lp")
+    for one in found.subgames:
+        dealt = ~np.isnan(one.alternative)
+        rules = rules_of(one.followed.policy.game)
+        assert isinstance(rules, CardEntrance)
+        opponent = 1 - one.player
+        shares = np.zeros(len(dealt))
+        for hand, cards in enumerate(rules.hands[opponent]):
+            met = ~(rules.hands[one.player] == cards).any(axis=1)
+            kept = rules.rules.part_hands[opponent][hand]
+            shares[kept] = rules.weights[opponent][hand] * rules.weights[one.player][met].sum()
+        worth = shares[dealt] @ one.alternative[dealt] / shares.sum()
+        assert one.solution.value[opponent] == pytest.approx(worth, abs=EXACT)
+    assert evaluate(game, found.policy).exploitability <= EXACT
+
+
+@FULL
+@pytest.mark.parametrize("opponent", [0, 1])
+def test_a_gadget_equals_its_flat_game(opponent: int) -> None:
+    """Iterates and evaluations, with an end that is not 0.  The floor keeps reaches above 0."""
+    rules = random_cards(9, 2)
+    rng = np.random.default_rng(4)
+    weights = [rng.random(len(own)) for own in rules.hands]
+    line = follow(rules, subgame_roots(compiled("two rounds"), 1)[0])
+    part = CompiledCardPart(CardPart(rules, line, weights), 1 - opponent, 0.3)
+    gadget = part.resolve_gadget(rng.normal(size=part.all_hands)).game
+    algorithm = CFR_PLUS(floor=0.01)
+    fast, slow = Solver(gadget, algorithm), Solver(gadget.flat(), algorithm)
+    step_alike(fast, slow, (3, 3), strategies=1e-9)
 
 
 # ----------------------------------------------------------------------------- other actions

@@ -12,6 +12,7 @@ import pytest
 
 from support.equality import bits
 from support.interpreted import interpret
+from support.layouts import laid_out
 from support.random_games import random_public_tree_game
 from support.slow_subgames import cfr_d
 from tensorcfr import (
@@ -25,9 +26,13 @@ from tensorcfr import (
     evaluate,
     solve,
 )
+from tensorcfr._util.memory_budget import budget
 from tensorcfr.algorithms import CFR_D, CFR_PLUS
 from tensorcfr.analysis import walkthrough
+from tensorcfr.compilers.compilation import Compilation
+from tensorcfr.compilers.pipeline import compile_rules
 from tensorcfr.games import make_game
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.subgames import DecomposedSolver, subgame_roots
 from tensorcfr.subgames.cfr_d import cut_game_of, decomposed_bytes
@@ -168,6 +173,25 @@ def test_games_equal_the_slow_reference(
 ) -> None:
     """Ranges, values of entries, averages, and resolving with the gadget at the entries."""
     check_reference(monkeypatch, name, alternating=alternating, together=together)
+
+
+@FULL
+@pytest.mark.parametrize("spec", ["leduc", "liars_dice(dice=(2,1),faces=4)"])
+def test_chunks_of_a_cut_game_are_the_subgames(spec: str) -> None:
+    """A game compiled in chunks; several subtrees in a chunk, and merged hands."""
+    rules = make_game(spec)
+    with budget("compiling", 1 << 30) as memory:
+        game = compile_rules(rules, Compilation(spec, memory, cut=True, limit=300))
+    assert isinstance(game, ChunkedGame)
+    assert game.chunks.n_chunks >= 3
+    solver = DecomposedSolver(game, CFR_D(subgame_iterations=30, resolve_iterations=300))
+    before = solver.evaluate().exploitability
+    solver.iterate(30)
+    found = solver.evaluate()
+    assert found.exploitability < before / 4
+    flat = evaluate(game.flat(), laid_out(solver.average_policy(), game.flat()))
+    np.testing.assert_allclose(found.values, flat.values, atol=1e-12)
+    np.testing.assert_allclose(found.best_responses, flat.best_responses, atol=1e-12)
 
 
 @FULL

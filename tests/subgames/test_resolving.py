@@ -371,14 +371,18 @@ class PotOrAllIn(PublicTreeGame):
     states_repeat = True
     stack = 1200
 
-    def __init__(self) -> None:
+    def __init__(self, root: Table | None = None) -> None:
         self.cards = ["As", "Ah", "Ks", "Kh", "Qs", "Qh"]
         self.hands = [self.cards] * 2
         self.prior = deal_without_replacement(6, 2)
         self.boards = dict(zip(self.cards, dealt_to_board(6, 2), strict=True))
+        self.start = root or Table(None, 0, (100, 100), None, False)
+        if self.start.board is not None:
+            self.prior[self.start.board] = self.prior[:, self.start.board] = 0.0
+            self.prior /= self.prior.sum()
 
     def root(self) -> Table:
-        return Table(None, 0, (100, 100), None, False)
+        return self.start
 
     def node(self, table: Table) -> Decision | Chance | Payoff:
         if table.player is None:
@@ -433,6 +437,30 @@ def test_no_limit_leduc_of_the_deepstack_tutorial() -> None:
     assert 175 < uniform < 176
     tutorial = CFR_PLUS(alternating=False, average_power=0, delay=500)
     assert solve(game, tutorial, iters=1000).exploitability * DEALT == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.full
+def test_continual_resolving_of_the_tutorials_game_is_as_good_as_cfr() -> None:
+    """With exact values in place of its network, the tutorial's 1.37 chips are beaten."""
+    game = compile_game(PotOrAllIn())
+    blueprint = solve(game, "cfr+", iters=1000)
+    found = resolve(game, blueprint, subgame_roots(game), method="resolve", iters=1000)
+    assert evaluate(game, found.policy).exploitability * DEALT < 1.0
+
+
+def test_the_tutorials_spot_is_the_subgame_of_the_whole_game() -> None:
+    """Board Ks, 300 each, uniform ranges: as a subgame, and as rules of its own."""
+    whole = compile_game(PotOrAllIn())
+    spot = compile_game(PotOrAllIn(Table(2, 0, (300, 300), None, False)))
+    part = subgame(whole, "300 c Ks")
+    for policy in (Policy.uniform, lambda game: random_policy(game, 0)):
+        by_suffix = {label: dict(policy(spot)[label]) for label in spot.infoset_labels}
+        same = {
+            label: by_suffix[label.replace(" 300 c Ks", "", 1)] for label in part.infoset_labels
+        }
+        mine, theirs = evaluate(part, same), evaluate(spot, by_suffix)
+        assert mine.best_responses == pytest.approx(theirs.best_responses, abs=1e-9)
+        assert mine.values == pytest.approx(theirs.values, abs=1e-9)
 
 
 # ------------------------------------------------------------------------------- nested resolving
