@@ -1,6 +1,6 @@
 """Output of ``--json``: solutions, evaluations and comparisons as plain values.
 
-Most keys are the names of Python fields; ``others_reach`` keeps its old name.
+Most keys are the names of Python fields; ``others_reach`` and ``by_mistakes`` are older names.
 Numbers that are not finite are null.
 """
 

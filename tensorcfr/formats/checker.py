@@ -34,7 +34,7 @@ def need(condition, problem):
 
 def numbers(words, pattern=WHOLE):
     """Return the numbers in texts, of which there is at least one."""
-    wrong = [word for word in words if not re.fullmatch(pattern, word)]
+    wrong = [word[:99] for word in words if len(word) > 9999 or not re.fullmatch(pattern, word)]
     need(words and not wrong, f"{wrong} are not numbers")
     return [Fraction(word) if "/" in word else int(word) for word in words]
 
@@ -98,7 +98,9 @@ def tree(lines, players, unit):
         kind, *words = next(lines, [""])
         if kind == "infoset":
             need(len({*words[2:]}) == len(words[2:]), f"{words[1]!r} has an action twice")
-            return kind, [*numbers(words[:1]), *words[1:]]
+            (player,) = numbers(words[:1])
+            need(player < players, f"{player} is not a player")
+            return kind, [player, *words[1:]]
         if kind == "chance":
             return kind, dict(enumerate(numbers(words)))
         need(kind == "end", f"{kind!r} is not a node")
@@ -110,6 +112,7 @@ def tree(lines, players, unit):
 
 def goofspiel(lines, cards, bids, prizes, payoff):
     """Return the rules of goofspiel: sealed bids for one prize after the other."""
+    need(cards > 0, "there are no cards")
 
     def node(*words):
         past, turn = [*map(int, words)], len(words) % 3  # A prize, both bids, a prize ...
@@ -137,6 +140,7 @@ def goofspiel(lines, cards, bids, prizes, payoff):
 
 def liars_dice(lines, dice, faces, bid_faces, wild):
     """Return the rules of liar's dice: bids on all dice, each higher than the one before."""
+    need(faces ** max(dice) <= 10**7, "a player has more than 10^7 rolls")
     rolls = [[*product(range(1, faces + 1), repeat=number)] for number in dice]
     bids = product(range(1, sum(dice) + 1), range(1, bid_faces + 1))
     words = [*(f"{number}x{face}" for number, face in bids), "liar"]
@@ -161,7 +165,7 @@ class Poker:
     """
 
     ranks, suits, letters, size, cards, ante, actions = 13, 4, "cdhs", 2, 5, 0, 1
-    pot, stack, unit, rates, hands, merged = 0, 10**9, Fraction(1, 2), [1, 0, 0], ["all"] * 2, "no"
+    pot, stack, unit, rates, hands, merged = 0, 10**30, Fraction(1, 2), [1, 0, 0], ["all"] * 2, "no"
     board, dead, bets, caps, raises, counts = [], [], [], [], [], [(3, 1, 2), (3, 1, 3), (5,)]
 
     def __init__(self, **parameters):
@@ -176,16 +180,22 @@ class Poker:
         self.left, self.unseen = self.cards - len(self.board), len(self.free) - 2 * self.size
         need(len(self.bets) == len(self.caps) in (0, self.left + 1), "a round has not one bet")
         need(self.actions and 0 <= self.left <= 2, "no action, or a board without 3 to 5 cards")
-        lines, self.raises = self.raises, dict(text.split(":") for text in self.raises)
-        need(len(self.raises) == len(lines), "a line is listed twice")
+        need(self.ante <= self.stack, "a player has fewer chips than the ante")
+        lines = [text.split(":") for text in self.raises]
+        need(all(len(parts) == 2 for parts in lines), "raises need one line and its totals")
+        self.raises = {line: numbers(totals.split(" ")) for line, totals in lines}
+        rising = all(totals == sorted({*totals}) for totals in self.raises.values())
+        need(rising and len(self.raises) == len(lines), "totals fall, or a line is listed twice")
         deals = [*map(frozenset, combinations(self.free, self.size))]
         weights = [numbers(x.split(" ")) if x != "all" else [1] * len(deals) for x in self.hands]
         self.ranges = [{x: n for x, n in zip(deals, y, strict=True) if n} for y in weights]
         self.hands = [np.array([*known.values()], dtype=object) for known in self.ranges]
         orders = {"yes": permutations(suits), "no": [suits]}[self.merged]
+        need(all(self.ranges), "a player has no hand")
         self.swaps = [str.maketrans(suits, "".join(order)) for order in orders]
         self.results, self.outcomes = lru_cache(500)(self.results), lru_cache(self.outcomes)
         deals = self.hands[0] @ (self.results(()) < 2) @ self.hands[1]
+        need(deals, "no pair of hands can be dealt")
         self.unit = Fraction(self.unit) / deals / perm(self.unseen, self.left)
 
     def node(self, *words):
@@ -209,13 +219,14 @@ class Poker:
         # A raise is as high as the last one, or all in.
         legal = range(max(min(2 * top - paid, self.stack), top + 1), self.stack + 1)
         past = " ".join(word for word in words if word not in dealt)
-        raises = numbers(self.raises[past].split(" ")) if past in self.raises else []
+        raises = self.raises.get(past, [])
         if self.caps and len(line) - line.count("call") < self.caps[len(dealt)]:
             raises = [top + self.bets[len(dealt)]]
         if len(line) + 1 < self.actions:
             raises = legal
-        good = [*raises] == sorted({*raises}) and all(total in legal for total in raises)
-        need(good, f"{raises} are not legal raises after {words}")
+        need(
+            all(total in legal for total in raises), f"{raises} are not legal raises after {words}"
+        )
         actions = [*["fold"] * (paid < top), "call", *map(str, raises)]
         return "infoset", [player, " ".join(words), *actions]
 
@@ -271,7 +282,14 @@ RULES = {
     "goofspiel": (goofspiel, "cards bids prizes payoff", {}),
     "tree": (tree, "players unit", {}),
 }
-TEXTS = ["board", "dead", "hands", "raises", "merged", "bids", "prizes", "payoff"]
+CHOICES = {
+    "merged": ["yes", "no"],
+    "bids": ["hidden", "seen"],
+    "prizes": ["ascending", "descending", "random"],
+    "payoff": ["win_loss", "point_difference", "total_points"],
+}
+TEXTS = ["board", "dead", "hands", "raises", *CHOICES]
+SIZES = ["ranks", "cards", "faces", "bid_faces"]
 LISTS = ["board", "dead", "hands", "raises", "bets", "caps", "rates", "dice"]
 
 
@@ -282,8 +300,10 @@ def check(text: str) -> dict[str, Fraction]:
         form, _, digest = title.rpartition(" ")
         need(form == FORMAT, f"{form!r} is another format")
         need(digest == sha256(rest.encode()).hexdigest(), "the file is not the one of its digest")
-        return prove(*([x.split("\t") for x in part.split("\n")] for part in rest.split("\n\n")))
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        parts = [[x.split("\t") for x in part.split("\n")] for part in rest.split("\n\n")]
+        need(len(parts) == 3, "the file has not three parts")
+        return prove(*parts)
+    except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
         raise CertificateError(f"the certificate is damaged: {error!r}") from error
 
 
@@ -298,9 +318,12 @@ def prove(head, claims, body):
         if name not in TEXTS:
             words = numbers(words, FRACTION if name == "unit" else WHOLE)
         need(name in LISTS or len(words) == 1, f"{name} has not one value")
+        need({*words} <= {*CHOICES.get(name, words)}, f"{name} cannot be {words}")
+        need(name not in SIZES or words[0] <= 10**4, f"{name} is above 10,000")
         values = values | {name: words if name in LISTS else words[0]}
-    totals, rules = numbers(totals), make(lines=iter(body), **values)
-    need(len(totals) == len(rules.hands) + 1, "a player has no total, or chance")
+    totals = numbers(totals)
+    need(len(totals) == values.get("players", 2) + 1, "a player has no total, or chance")
+    rules = make(lines=iter(body), **values)
     need(min(rules.unit, *totals) > 0, "a total is 0, or the unit is 0")
     start = [np.full_like(x, total) for x, total in zip(rules.hands, totals)]
     sums = evaluate(rules, (), start, totals[-1])
@@ -321,11 +344,13 @@ def prove(head, claims, body):
 
 def shown(number):
     """Return a fraction as a text: itself, or two ends of an interval."""
-    low, text = floor(number * 10**20), str(number)
-    return f"exactly {text}" if len(text) < 40 else f"from {low}e-20 to {low + 1}e-20"
+    low = floor(number * 10**20)
+    is_short = max(abs(number.numerator), number.denominator) < 10**40 and len(str(number)) < 40
+    return f"exactly {number}" if is_short else f"from {low}e-20 to {low + 1}e-20"
 
 
 if __name__ == "__main__":
+    sys.set_int_max_str_digits(10**4)
     try:
         with open(sys.argv[1], encoding="utf-8", newline="") as file:
             proven = check(file.read())

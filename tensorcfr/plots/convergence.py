@@ -122,7 +122,7 @@ def _names(solutions: Sequence[Solution]) -> list[str]:
 
 
 def _name(algorithm: Record) -> str:
-    """Return the algorithm's name with options that differ: ``dcfr (alpha=2)``."""
+    """Return the algorithm's name with the options that were changed: ``dcfr (alpha=2)``."""
     published = ALGORITHMS.get(algorithm.name)
     if published is None or not algorithm.options:
         return str(algorithm)

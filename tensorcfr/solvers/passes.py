@@ -355,10 +355,10 @@ def bytes_of_passes(
     parts = [form.trunk]
     if form.shapes is not None:
         parts += [shape_form(form.shapes, shape) for shape in form.shapes.structures[0].tolist()]
-    numbers += threads * max(int(scratch_size(part.operator)) for part in parts)
-    doubles = 0
+    # Evaluations are in double precision, and so is the scratch of the operator.
+    doubles = threads * max(int(scratch_size(part.operator)) for part in parts)
     if form.n_chunks and floats != DOUBLE:
-        doubles = 2 * threads * form.most_sequences + 2 * form.trunk.n_sequences + form.n_entries
+        doubles += 2 * threads * form.most_sequences + 2 * form.trunk.n_sequences + form.n_entries
     scratch_bytes = numbers * floats.itemsize + doubles * DOUBLE.itemsize
     return state_bytes(form, record, precision) + scratch_bytes
 

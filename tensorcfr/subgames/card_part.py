@@ -63,13 +63,13 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
             hidden = None if dealt else rules.boards
             is_free = cards is not None and {*cards} <= {*rules.free.tolist()} - {*dealt}
             if cards is None or not is_free or (hidden and cards not in hidden):
-                raise ValueError(f"at: in {rules.name} {step!r} cannot be dealt {where}")
+                raise ValueError(f"public_nodes: in {rules.name} {step!r} cannot be dealt {where}")
             state, dealt = rules.next(state, None), (*dealt, *cards)
             continue
         actions = {str(a): a for a in node.actions} if isinstance(node, Decision) else {}
         if step not in actions:
             hint = suggest(step, list(actions)) if actions else "the game is over there"
-            raise ValueError(f"at: {rules.name} has no step {step!r} {where}; {hint}")
+            raise ValueError(f"public_nodes: {rules.name} has no step {step!r} {where}; {hint}")
         state = rules.next(state, actions[step])
     return Line(steps, state, dealt)
 
@@ -339,7 +339,9 @@ class CardSubgames(Subgames):
             line = follow(self.rules, "" if name.strip() == START else name)
             if isinstance(self.rules.node(line.state), (Fold, Showdown, SidePots, Runout)):
                 over = " ".join(line.steps)
-                raise ValueError(f"at: {self.name} is over at {over!r}: there is no subgame")
+                raise ValueError(
+                    f"public_nodes: {self.name} is over at {over!r}: there is no subgame"
+                )
             spots.append(NamedNode(" ".join(line.steps) or START, line.steps))
         check_disjoint(spots)
         return spots

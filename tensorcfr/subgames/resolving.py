@@ -206,7 +206,8 @@ def resolve(
         public_nodes: Public nodes by name, as for :func:`belief`; in games of cards by line,
             ``"check bet66 call 7s"``.
         method: One of the methods above.
-        player: The player whose strategies are replaced; by default all.
+        player: The player whose strategies are replaced; by default all. In a game of two, a
+            player without a decision there may be named, for values and margins.
         algorithm: A name or a record, ``"lp"`` for the linear program. By default the algorithm of
             ``solve``; for ``resolve``, with a floor that falls. The floor makes the opponent follow
             sometimes with every hand, so that the new strategies are also good against hands that
@@ -225,10 +226,11 @@ def resolve(
             assumes that the opponent follows it.
 
     Raises:
-        ValueError: There is no such public node, or the player never goes there; or the blueprint
-            or a continuation is of another game. Or the game is not zero-sum, and the method, the
-            algorithm or a depth limit needs that. Or there are continuations and no depth limit. Or
-            the game is given by its rules, and the method needs a flat game.
+        ValueError: There is no such public node, or the player never goes there, or is one of three
+            and has no decision there; or the blueprint or a continuation is of another game. Or the
+            game is not zero-sum, and the method, the algorithm or a depth limit needs that. Or
+            there are continuations and no depth limit. Or the game is given by its rules, and the
+            method needs a flat game.
         MemoryLimitError: A subgame of a game of cards is too large to be compiled hand by hand.
     """
     record = resolve_algorithm(algorithm, game)
@@ -346,6 +348,8 @@ class _JointTask:
         part = whole.whole_part(spot.steps, reach)
         if part is None:
             raise ValueError(f"the ranges leave no deal at {spot.name!r} of {whole.name}")
+        if player is not None and not any(rows.labels for rows in part.game.rows(player)):
+            raise ValueError(f"player {player} has no decision in the subgame at {spot.name!r}")
         self.part = part
 
     def solved(self, record: Record, iters: int | None) -> ResolvedSubgame:

@@ -140,20 +140,21 @@ def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
         if (infoset := nodes.find(name)) is not None:
             public = nodes.name(infoset.node)
             raise ValueError(
-                f"at: {name!r} is an infoset of {game.name}: the histories below it are not closed "
-                f"under infosets, since other hands lead to them; its public node is {public!r}"
+                f"public_nodes: {name!r} is an infoset of {game.name}: the histories below it are "
+                "not closed under infosets, since other hands lead to them; its public node is "
+                f"{public!r}"
             )
         decisions = chain(nodes.decisions(0), nodes.decisions(1))
         known_names = [nodes.name(decision) for decision in islice(decisions, MAX_COMPARED)]
         near = get_close_matches(name, known_names, n=1) or known_names[-3:]
         raise ValueError(
-            f"at: {game.name} has no public node {brief(name)}; nodes are named like "
+            f"public_nodes: {game.name} has no public node {brief(name)}; nodes are named like "
             f"{', '.join(map(repr, near))}"
         )
     if nodes.player(node) == TERMINAL:
-        raise ValueError(f"at: {game.name} is over at {name!r}: there is no subgame")
+        raise ValueError(f"public_nodes: {game.name} is over at {name!r}: there is no subgame")
     if not exists(nodes, node):
-        raise ValueError(f"at: no deal of {game.name} leads to {name!r}")
+        raise ValueError(f"public_nodes: no deal of {game.name} leads to {name!r}")
     return node
 
 

@@ -94,12 +94,12 @@ def _number(request: Mapping[str, Any], name: str) -> int:
 
 
 def _given(request: Mapping[str, Any], *names: str) -> Iterator[Any]:
-    """Yield some entries of a request; None for those that are missing."""
+    """Return some entries of a request; None for those that are missing."""
     return map(request.get, names)
 
 
 def _reporting_mistakes(handler: Callable[[SpotForm, Any], Any]) -> Callable[[SpotForm, Any], Any]:
-    """Make a handler that answers mistakes as ``error``, because the user is still typing."""
+    """Make a handler that reports mistakes in its answer, because the user is still typing."""
 
     def answer(start: SpotForm, body: Any) -> Any:
         try:

@@ -413,7 +413,7 @@ class HandNodes(Nodes):
         return [by_hand.get(hand) for hand in listed.tolist()]
 
     def _action_reaches(self, node: int, joint: np.ndarray, of: SolutionValues) -> np.ndarray:
-        """Return the probability of a decision and each action, float64 (actions,)."""
+        """Return the probability that each action of a decision is played, float64 (actions,)."""
         hands = self._possible_hands(node, self.nodes.player(node))
         played = of.solution.policy.at(self.nodes.layout(node).numbers(hands))
         action_reaches: np.ndarray = joint[hands] @ played
@@ -428,7 +428,7 @@ class HandNodes(Nodes):
         return own_reaches, self._joint(number, own_reaches)
 
     def _joint(self, node: int, own_reaches: list[np.ndarray]) -> list[np.ndarray]:
-        """Return, for each player, float64 (hands,): probability of a hand and the node."""
+        """Return, for each player, float64 (hands,): probability of the hand at the node."""
         return [
             reach * self.nodes.counterfactual_reach(node, player, own_reaches)
             for player, reach in enumerate(own_reaches)
@@ -526,7 +526,7 @@ class InfosetNodes(Nodes):
 
     @cached_property
     def _by_parent(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64 (infosets,) each: infosets sorted by parent sequence, and these sequences."""
+        """int64 (infosets,) each: infosets sorted by parent sequence, and the parent of each."""
         parent = self.game.form.infoset_parent.astype(np.int64)
         order = np.argsort(parent, kind="stable")
         return order, parent[order]

@@ -283,6 +283,25 @@ def test_sums_of_large_weights_are_exact() -> None:
         assert (sum(best), sum(value)) == (expected, expected * weights[player][0])
 
 
+def test_weights_between_two_powers_of_two() -> None:
+    """Weights from 2**63 to 2**64 are uint64 in NumPy, whose sums with int64 are rounded."""
+    title, rest = certificate("kuhn").split("\n", 1)
+    head, claims, body = rest.split("\n\n")
+
+    def scaled(words: str) -> str:
+        return " ".join(str(12_000 * int(word)) for word in words.split(" "))
+
+    *game, totals = head.split("\n")
+    name, *numbers = totals.split("\t")
+    rows = [line.split("\t") for line in body.split("\n")[:-1]]
+    for row in rows:
+        row[2::2] = map(scaled, row[2::2])
+    lines = ["\t".join([name, *map(scaled, numbers)]), "", claims, "", *map("\t".join, rows), ""]
+    text = signed("\n".join([*game, *lines]))
+    assert 2**63 < 12_000 * int(numbers[0]) < 2**64
+    assert checker.check(text) == checker.check(f"{title}\n{rest}")
+
+
 CHANGES = r"""
 a weight in its 12th digit, old digest | kuhn | not the one of its digest
     ^(\tcall\t\d+ \d{11})(\d) -> next digit
@@ -318,6 +337,8 @@ nine suits | leduc | a card is unknown
     ^suits\t2 -> suits\t9
 no actions in a round | nl_leduc | no action
     ^actions\t.* -> actions\t0
+fewer chips than the ante | nl_leduc | fewer chips than the ante
+    ^stack\t.* -> stack\t0
 other payoffs | matrix | is claimed to be
     ^(end\t)([1-9]) -> add 1
 a tree that ends early | matrix | '' is not a node
@@ -416,7 +437,7 @@ river: a bet below the smallest raise | river | are not legal raises after \('50
     \t50:[^\t]* -> \t50:80 150
 river: a bet above the stack | river | are not legal raises after \(\)
     \t:50 150 -> \t:50 151
-river: raises in another order | river | are not legal raises
+river: raises in another order | river | totals fall
     \t:50 150 -> \t:150 50
 river: no rake | river | is claimed to be
     ^rates.* -> rates\t1\t1\t9
@@ -428,7 +449,11 @@ river: another weight | river | is claimed to be
     ^(hands\D[0 ]*)[1-9]\d* -> \g<1>3
 river: a weight of 0 | river | has not one weight for each hand
     ^(hands\D[0 ]*)[1-9]\d* -> \g<1>0
-river: no word for merged | river | damaged
+river: a line without raises | river | one line and its totals
+    ^(raises\t.*) -> \1\tcall
+river: a line that does not occur, with falling totals | river | totals fall
+    ^(raises\t.*) -> \1\tcall call call:6 5
+river: no word for merged | river | merged cannot be
     ^merged.* -> merged\tmaybe
 turn: suits that differ | turn | strategies differ between suits
     ^((?:call )*\d+(?: \d+)*\tfold\t)(\d+)(.*\tcall\t)(?!\2 )(\d+) -> \1\4\3\2
@@ -440,6 +465,7 @@ FORGED = {
         r"^(.+?) \| (.+?) \| (.+)\n {4}(.*)$", CHANGES, re.MULTILINE
     )
 }
+assert len(FORGED) == CHANGES.count(" | ") // 2
 
 
 def forged(name: str) -> str:
@@ -493,7 +519,7 @@ TREES = {
         "infoset 0 x l r, x l 2 r 0, deal, end 1 -1",
         "'deal' is not a node",
     ),
-    "a player too many": (f"infoset 2 x l r, x l 2 r 0, {ENDS}", "damaged: IndexError"),
+    "a player too many": (f"infoset 2 x l r, x l 2 r 0, {ENDS}", "2 is not a player"),
     "a negative player": (f"infoset -1 x l r, x l 2 r 0, {ENDS}", "are not numbers"),
     "two actions of one name": (f"infoset 0 x l l, x l 2 l 0, {ENDS}", "an action twice"),
     "no weights of an action": (f"infoset 0 x l r, x l 2 r, {ENDS}", "not one weight for each"),

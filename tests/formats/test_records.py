@@ -11,7 +11,7 @@ from tensorcfr.formats.checker import CertificateError
 
 
 def test_the_page_has_the_proven_numbers() -> None:
-    assert records.table() in records.PAGE.read_text("utf-8")
+    assert records.records() in records.PAGE.read_text("utf-8")
 
 
 def test_only_better_certificates_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,10 @@ REFUSED: dict[str, tuple[Callable[[Solution], Any], str]] = {
         lambda s: resolve(s.game, Policy.uniform(s.game), "check allin", method="unsafe"),
         "no step 'allin'",
     ),
+    "folded": (
+        lambda s: resolve(s.game, s, "bet36 fold call", method="unsafe", player=1),
+        "player 1 has no decision in the subgame at 'bet36 fold call'",
+    ),
 }
 
 

@@ -637,7 +637,7 @@ REASONS: dict[str, str] = {
         Plays AdjustedPlays RegretPoint RegretSpread RobustResponses Walkthrough
         LocalBestResponse SampledValues CorrelatedPlan CorrelationGap ExactEquilibrium
         TeamEquilibrium TeamExploitability SequenceTable GameSize CompileProgress
-        QuantalResponse QuasiPerfect CorrelatedState DeepState SolvedSpot Runouts
+        QuantalResponse QuasiPerfect DeepState SolvedSpot Runouts
         BoardReport Batch Batched ByLine Situation Departure Diagnosis Mistake IterationEvents
         IterationPage PrizeTable DepthChart TableChange
     """,
@@ -667,15 +667,14 @@ REASONS: dict[str, str] = {
         game_size traffic_of
     """,
     PRIVATE_PARTS: """
-        INVARIANTS Invariant check check_chunks check_form ARRAYS KINDS PayoffBlocks
-        PayoffCards PayoffEntries PayoffPart PayoffSubsets PayoffThreeHands
-        PayoffThreeOrders PayoffTriples
+        ARRAYS KINDS PayoffBlocks PayoffCards PayoffEntries PayoffPart PayoffSubsets
+        PayoffThreeHands PayoffThreeOrders PayoffTriples
         count_entries empty_part magnitudes product triples
     """,
     OWN_SOLVER: """
-        SampledSolver ClusterSolver CorrelatedSolver DeepSolver GapSolver DecomposedSolver
-        TeamSolver Mixture NetworkPolicy make_features TeamGame team_game team_best_response
-        team_equilibrium team_exploitability correlation_gap forget_subgames
+        SampledSolver ClusterSolver DeepSolver DecomposedSolver Mixture NetworkPolicy
+        make_features TeamGame team_game team_best_response team_equilibrium
+        team_exploitability correlation_gap forget_subgames
     """,
     SAMPLES: """
         local_best_response sampled_values solve_boards

@@ -30,7 +30,10 @@ const DEFAULT: &str =
 fn number<T: FromStr>(word: &str) -> Result<T> {
     // Rust would read more signs, and underscores. The type says whether there can be a sign or a fraction.
     let digits = word.strip_prefix('-').unwrap_or(word);
-    ensure!(digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/'), "{word:?} is not a number");
+    ensure!(
+        word.len() < 10_000 && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/'),
+        "{word:?} is not a number"
+    );
     word.parse().ok().with_context(|| format!("{word:?} is not a number of this kind"))
 }
 
@@ -325,7 +328,7 @@ fn poker(proof: &mut Proof) -> Result<()> {
     let deals = ranges.iter().map(|range| dealt.iter().map(|&hand| range[hand].clone()).collect_vec()).collect_vec();
     let mut raises = HashMap::new();
     for field in &proof.parameters["raises"] {
-        let (line, totals) = field.rsplit_once(':').context("raises have no line")?;
+        let (line, totals) = field.split_once(':').context("raises have no line")?;
         let totals: Vec<usize> = numbers(&totals.split(' ').collect_vec())?;
         let rising = totals.iter().tuple_windows().all(|(low, high)| low < high);
         ensure!(rising && raises.insert(line.to_string(), totals).is_none(), "the raises {field:?} are wrong");
@@ -501,7 +504,11 @@ fn check() -> Result<String> {
     }
     let totals = weights(&named(&mut head, "totals")?)?;
     let (players, unit): (usize, BigRational) = (number(parameters["players"][0])?, number(parameters["unit"][0])?);
-    let right = totals.len() == players + 1 && totals.iter().all(BigInt::is_positive) && head.next().is_none();
+    let right =
+        players > 0 && totals.len() == players + 1 && totals.iter().all(BigInt::is_positive) && head.next().is_none();
+    for name in ["ranks", "cards", "faces", "bid_faces"].into_iter().filter(|name| keys.contains(name)) {
+        ensure!(number::<usize>(parameters[name][0])? <= 10_000, "{name} is above 10,000");
+    }
     ensure!(right && unit.is_positive(), "the totals or the unit are wrong, or there are other parameters");
     let chance = totals[players].clone();
     let (deals, weights, sums, path, values) = (vec![], vec![], vec![], vec![], vec![]);
@@ -521,6 +528,8 @@ fn check() -> Result<String> {
         }
         "liars_dice" => {
             let (faces, dice) = (proof.whole("faces")?, numbers::<u32>(&proof.parameters["dice"])?);
+            let few = |dice: &u32| faces.checked_pow(*dice).is_some_and(|rolls| rolls <= 10_000_000);
+            ensure!(dice.iter().all(few), "a player has more than 10^7 rolls");
             let rolls = dice.iter().map(|&dice| vec![BigInt::one(); faces.pow(dice)]).collect();
             proof.start(rolls, BigInt::from(faces).pow(dice.iter().sum()))?;
             liars_dice(&mut proof, &[])?
@@ -548,7 +557,9 @@ fn check() -> Result<String> {
 }
 
 fn main() {
-    match check() {
+    // A traversal is as deep as the game.
+    let check = std::thread::Builder::new().stack_size(1 << 32).spawn(check).unwrap();
+    match check.join().unwrap_or_else(|_| std::process::exit(101)) {
         Ok(proven) => print!("{proven}"),
         Err(reason) => {
             eprintln!("refused: {reason}");
