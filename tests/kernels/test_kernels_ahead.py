@@ -89,6 +89,12 @@ def use(kernels: ModuleType) -> tuple[int, list[np.ndarray]]:
     return plans, planned
 
 
+def assert_this_process_compiles(kernels: ModuleType) -> None:
+    use(kernels)
+    assert kernels.long.stats.cache_misses
+    assert kernels.short.stats.cache_misses
+
+
 START = {"a copy of this process": True, "a new process": False}
 
 
@@ -133,9 +139,7 @@ def test_without_a_helper_this_process_compiles(
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable(tmp_path))
     monkeypatch.setattr(jit_ahead, "_can_fork", lambda: False)
-    use(kernels)
-    assert kernels.long.stats.cache_misses
-    assert kernels.short.stats.cache_misses
+    assert_this_process_compiles(kernels)
 
 
 def test_a_helper_of_other_sources_compiles_nothing(
@@ -144,9 +148,7 @@ def test_a_helper_of_other_sources_compiles_nothing(
     """The package may have been replaced since this process has started."""
     monkeypatch.setattr(jit_ahead, "_can_fork", lambda: False)
     monkeypatch.setattr(jit_ahead, "digest_of_sources", lambda: "of the sources before")
-    use(kernels)
-    assert kernels.long.stats.cache_misses
-    assert kernels.short.stats.cache_misses
+    assert_this_process_compiles(kernels)
 
 
 def test_a_helper_that_does_not_answer_is_ended(
@@ -157,9 +159,7 @@ def test_a_helper_that_does_not_answer_is_ended(
     for module in (jit_ahead, jit_pieces):
         monkeypatch.setattr(module, "PATIENCE", 0.1)
     monkeypatch.setattr(jit_ahead, "serve", lambda *_: time.sleep(1000))
-    use(kernels)
-    assert kernels.long.stats.cache_misses
-    assert kernels.short.stats.cache_misses
+    assert_this_process_compiles(kernels)
 
 
 def test_the_number_of_helpers_is_checked(

@@ -67,10 +67,12 @@ def _n_known(coverage: Coverage) -> int:
 def traced_at_first(test: str) -> Iterator[None]:
     """Coverage, if it watches, looks away while it learns nothing new from a test, whose name
     without parameters this is."""
+    if sys.gettrace() is None or not CAN_TIME:
+        yield
+        return
     from coverage import Coverage
 
-    coverage = Coverage.current()
-    if coverage is None or sys.gettrace() is None or not CAN_TIME:
+    if (coverage := Coverage.current()) is None:  # Another program traces.
         yield
         return
     patience = LATER if test in seen else PATIENCE
