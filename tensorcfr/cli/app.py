@@ -31,6 +31,7 @@ from . import (
 )
 from .commands import Command, Group, read_settings
 from .console import errors_in_one_line
+from .declared_options import command
 from .guide import guide
 
 app = typer.Typer(
@@ -75,37 +76,32 @@ def options(
         typer.echo(guide())
 
 
-@errors_in_one_line()
+@command()
 def walkthrough(
-    game: Annotated[
-        str, typer.Argument(help="A built-in game; 'tensorcfr games' lists them.")
-    ] = "kuhn",
-    algorithm: Annotated[
-        str, typer.Option(help="Run this iterative algorithm; 'tensorcfr algorithms' lists them.")
-    ] = "chance_sampling(alternating=False)",
-    iters: Annotated[int, typer.Option(help="Show this many iterations.")] = 2,
-    deal: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...", help="Fix the outcomes of the first chance nodes, in this order."
-        ),
-    ] = None,
-    seed: argument_parsers.Seed = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a page to this file that plays the iterations on the tree of histories."
-        ),
-    ] = None,
-    line: Annotated[
-        str | None,
-        typer.Option(help="Show only the histories after 'A,B,...' in the page of --html."),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Let --html replace an existing file.")
-    ] = False,
+    game: str = "kuhn",
+    *,
+    algorithm: str = "chance_sampling(alternating=False)",
+    iters: int = 2,
+    deal: str | None = None,
+    seed: int | None = None,
+    html: Path | None = None,
+    line: str | None = None,
+    force: bool = False,
 ) -> None:
-    """Show single iterations with every number, before and after."""
+    """Show single iterations with every number, before and after.
+
+    Options:
+        game: A built-in game; 'tensorcfr games' lists them.
+        algorithm: Run this iterative algorithm; 'tensorcfr algorithms' lists them.
+        iters: Show this many iterations.
+        deal (A,B,...): Fix the outcomes of the first chance nodes, in this order.
+        html: Write a page to this file that plays the iterations on the tree of histories.
+
+    Settings:
+        seed
+        line: Show only the histories after 'A,B,...' in the page of --html.
+        force: Let --html replace an existing file.
+    """
     argument_parsers.check_target("--html", html, force=force)
     if line is not None and html is None:
         raise ValueError("walkthrough: --line takes --html")
@@ -156,5 +152,5 @@ COMMANDS = {
 }
 """Commands by purpose, in the order of the help."""
 for panel, commands in COMMANDS.items():
-    for command in commands:
-        app.command(cls=Command, rich_help_panel=panel)(command)
+    for function in commands:
+        app.command(cls=Command, rich_help_panel=panel)(function)

@@ -12,9 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .._util.argument_checks import Bytes, brief
 from ..algorithms import ALGORITHMS, AUTOMATIC, Record
@@ -50,84 +48,13 @@ def threads(text: str | int) -> Any:
     return THREADS_OR_AUTO("--threads", int(text) if is_number else text)
 
 
-def setting(help: str, *names: str, **options: Any) -> Any:
-    """Return an option that is rarely given, which the help lists as a key of the settings."""
-    return typer.Option(*names, hidden=True, help=help, **options)
-
-
-def output_option(help: str) -> Any:
-    """Return the option ``--output``, or ``-o``."""
-    return typer.Option("--output", "-o", help=help)
-
-
-Iterations = Annotated[
-    int | None,
-    typer.Option(metavar="NUMBER", parser=whole, help="Stop after this many iterations, '1e6'."),
-]
-Nodes = Annotated[
-    int | None,
-    typer.Option(
-        metavar="NUMBER",
-        parser=whole,
-        help="Stop after this many nodes touched (histories visited).",
-    ),
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", help="Stop after this many seconds, evaluations included."),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        metavar="AMOUNT",
-        help="Stop at this exploitability (nash_conv / players): a number in the game's own "
-        "unit, '0.5%' of the pot, '0.1 chips', or '5 mbb'.",
-    ),
-]
-Precision = Annotated[
-    str | None,
-    typer.Option(
-        help="Store arrays as 'float64', as 'float32' in half the memory (the default in "
-        "spots of hold'em), or, in games in chunks, as 'int16' in a quarter."
-    ),
-]
-Threads = Annotated[
-    Any,
-    typer.Option(
-        metavar="NUMBER",
-        parser=threads,
-        help="Use this many threads in large games of private hands, or with 'auto' one per core; "
-        "the results have the same bits.",
-    ),
-]
-MemoryLimit = Annotated[
-    str | None,
-    setting("Take at most this much memory, '2GiB'; by default the free memory.", metavar="SIZE"),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Use a cluster of Dask distributed: tcp://host:8786, or a scheduler file (.json).",
-    ),
-]
-
-Settings = Annotated[
-    list[str] | None,
-    setting(
-        "Set a parameter of the game, as 'leduc(ranks=4)' does.", "--set", metavar="PARAMETER=VALUE"
-    ),
-]
-Seed = Annotated[
-    int | None, typer.Option(help="Use this seed in a sampling algorithm; by default 0.")
-]
-Picture = Annotated[
-    Path | None,
-    output_option("Write the picture to this file (.png, .svg, .pdf ...)."),
-]
+SIZES = (
+    "'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a', with three "
+    "ranges 'river.middle=50%'"
+)
+"""Examples of sizes."""
 DEFAULT_ITERATIONS = USUAL_ITERATIONS
 """Number of iterations without a stop rule."""
-Force = Annotated[bool, typer.Option("--force", help="Let --save replace an existing file.")]
 ON_SPOTS = spec_of(CARDS_ALGORITHM)
 """Default algorithm in card games."""
 DEFAULTS = (
@@ -135,17 +62,6 @@ DEFAULTS = (
     f"{PACKED_ALGORITHM.name} in int16; in card games {ON_SPOTS}"
 )
 """Default algorithms."""
-SolvedBy = Annotated[
-    str | None, typer.Option(help=f"Solve a game with this algorithm; by default {DEFAULTS}.")
-]
-SolvedIn = Annotated[
-    int | None,
-    typer.Option(
-        metavar="NUMBER",
-        parser=whole,
-        help=f"Solve a game with this many iterations; by default {USUAL_ITERATIONS}.",
-    ),
-]
 
 
 def is_saved(source: str, algorithm: str | None, iters: int | None) -> bool:

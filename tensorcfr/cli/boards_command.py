@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .._util.signals import exit_status
 from ..analysis import solve_boards
@@ -14,46 +12,45 @@ from ..formats import read_spot
 from ..model.public_nodes import START
 from ..solvers.solver_arguments import AUTO
 from . import argument_parsers
-from .argument_parsers import setting
-from .console import end, progress_bar, takes
+from .console import end, progress_bar
+from .declared_options import Threads, command
 from .report import print_lines
-from .spot_command import Algorithm
 from .spot_report import board_lines
 
 
 @dataclass(frozen=True)
 class BoardOptions:
-    """Options of ``boards``."""
+    """Options of ``boards``.
 
-    spot: Annotated[Path, typer.Argument(help="A file with a spot; its board is ignored.")]
-    chosen: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="BOARD...",
-            help="Boards, 'Td9d6h AsKd2c', or a number of flops that represent all flops, '25'.",
-        ),
-    ]
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a row to this file (.csv) as soon as a board is solved, and skip boards "
-            "that it already has."
-        ),
-    ] = None
-    node: Annotated[
-        str, typer.Option(metavar="LINE", help="Report this line, 'check'; by default 'start'.")
-    ] = START
-    algorithm: Algorithm = None
-    target: argument_parsers.Target = None
-    threads: argument_parsers.Threads = AUTO
-    precision: argument_parsers.Precision = None
-    equity: Annotated[bool, setting("Compute equities, which takes up to a second per flop.")] = (
-        True
-    )
-    memory_limit: argument_parsers.MemoryLimit = None
+    Options:
+        spot: A file with a spot; its board is ignored.
+        chosen (BOARD...): Boards, 'Td9d6h AsKd2c', or a number of flops that represent all flops,
+            '25'.
+        table: Write a row to this file (.csv) as soon as a board is solved, and skip boards that it
+            already has.
+        node (LINE): Report this line, 'check'; by default 'start'.
+
+    Settings:
+        precision
+        algorithm: Solve with this algorithm ('tensorcfr algorithms' lists them); by default
+            {ON_SPOTS}, and dcfr with prizes.
+        equity: Compute equities, which takes up to a second per flop.
+    """
+
+    spot: Path
+    chosen: list[str]
+    _: KW_ONLY
+    table: Path | None = None
+    node: str = START
+    algorithm: str | None = None
+    target: str | None = None
+    threads: Threads = AUTO
+    precision: str | None = None
+    equity: bool = True
+    memory_limit: str | None = None
 
 
-@takes(BoardOptions)
+@command(BoardOptions)
 def boards(options: BoardOptions) -> None:
     """Solve a spot on many boards, and print the strategy on each.
 

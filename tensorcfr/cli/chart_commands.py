@@ -13,33 +13,35 @@ from ..solvers.choose import resolve_algorithm
 from ..solvers.driver import solve as run
 from ..solvers.solution import Solution
 from . import argument_parsers, report
-from .argument_parsers import output_option, setting
-from .console import errors_in_one_line
+from .declared_options import LargeNumber, Output, command
 
 
-@errors_in_one_line()
+@command()
 def chart(
-    source: Annotated[
-        str,
-        typer.Argument(help="A solution saved by 'tensorcfr solve --save', or a game, 'kuhn'."),
-    ],
-    output: argument_parsers.Picture = None,
-    node: Annotated[
-        str | None,
-        typer.Option(
-            help="Draw this public node: the infoset label without the hand, 'rr' in Leduc; "
-            "'start' is the first. By default draw Kuhn's four decisions, all infosets of "
-            "games without hands, or the first node of other games."
-        ),
-    ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the public nodes.")] = False,
-    algorithm: argument_parsers.SolvedBy = None,
-    iters: argument_parsers.SolvedIn = None,
+    source: str,
+    *,
+    output: Output = None,
+    node: str | None = None,
+    listed: Annotated[bool, typer.Option("--list")] = False,
+    algorithm: str | None = None,
+    iters: LargeNumber = None,
 ) -> None:
     """Draw a strategy.
 
     The picture has hands by actions at a public node, infosets by actions in games without hands,
     or the four decisions of Kuhn poker.
+
+    Options:
+        source: A solution saved by 'tensorcfr solve --save', or a game, 'kuhn'.
+        output: Write the picture to this file (.png, .svg, .pdf ...).
+        node: Draw this public node: the infoset label without the hand, 'rr' in Leduc; 'start' is
+            the first. By default draw Kuhn's four decisions, all infosets of games without hands,
+            or the first node of other games.
+        listed: List the public nodes.
+
+    Settings:
+        algorithm: Solve a game with this algorithm; by default {DEFAULTS}.
+        iters (NUMBER): Solve a game with this many iterations; by default {DEFAULT_ITERATIONS}.
     """
     if output is None and not listed:
         raise ValueError(
@@ -85,35 +87,36 @@ def _draw(solution: Solution, node: str | None, path: Path) -> None:
         strategy_chart(solution, node or next(iter(public_nodes(solution.game))), path=path)
 
 
+@command()
 def draw(
-    source: Annotated[
-        str,
-        typer.Argument(help="A game, 'kuhn', or a solution (.npz), whose probabilities are drawn."),
-    ],
-    output: Annotated[
-        Path | None,
-        output_option(
-            "Write the picture by Graphviz to this file (.svg, .png ...), or its text (.dot, .gv)."
-        ),
-    ] = None,
-    most: Annotated[int, setting("Draw at most this many histories.", min=1)] = 2_000,
+    source: str,
+    *,
+    output: Output = None,
+    most: Annotated[int, typer.Option(min=1)] = 2_000,
 ) -> None:
     """Draw the history tree of a small game.
 
     Without --output, print it as text for Graphviz.
+
+    Options:
+        source: A game, 'kuhn', or a solution (.npz), whose probabilities are drawn.
+        output: Write the picture by Graphviz to this file (.svg, .png ...), or its text (.dot,
+            .gv).
+
+    Settings:
+        most: Draw at most this many histories.
     """
     from ..plots.trees import draw as picture
     from ..plots.trees import tree_source
 
-    with errors_in_one_line():
-        argument_parsers.check_target("--output", output)
-        solution = Solution.load(source, registered=False) if source.endswith(".npz") else None
-        game = solution.game if solution else compile_game(source, cut=False)
-        if output is None:
-            typer.echo(tree_source(game, solution, most=most), nl=False)
-        elif output.suffix in (".dot", ".gv"):
-            output.write_text(tree_source(game, solution, most=most), encoding="utf-8")
-        else:
-            picture(game, solution, path=output, most=most)
-        if output:
-            typer.echo(f"wrote {output}")
+    argument_parsers.check_target("--output", output)
+    solution = Solution.load(source, registered=False) if source.endswith(".npz") else None
+    game = solution.game if solution else compile_game(source, cut=False)
+    if output is None:
+        typer.echo(tree_source(game, solution, most=most), nl=False)
+    elif output.suffix in (".dot", ".gv"):
+        output.write_text(tree_source(game, solution, most=most), encoding="utf-8")
+    else:
+        picture(game, solution, path=output, most=most)
+    if output:
+        typer.echo(f"wrote {output}")

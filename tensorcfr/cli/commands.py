@@ -1,6 +1,6 @@
 """Commands in groups, with options from a file of settings.
 
-An option that is declared as hidden is a *setting*: the help of its command lists it by its key in
+An option that is hidden is a *setting*: the help of its command lists it by its key in
 the TOML file that ``--settings`` names. A key at the top of the file is for all commands that have
 it, and a key in a table for the command of that name:
 
@@ -26,22 +26,6 @@ from .._util.argument_checks import brief
 from ..errors import suggest
 
 OPTION = "--settings"
-SPOT = "game board oop ip pot stacks bets raises"
-RARE: Mapping[str, str] = {
-    "boards": "algorithm precision",
-    "chart": "algorithm iters",
-    "diagnose": "game json",
-    "evaluate": "lock",
-    "play": SPOT,
-    "regrets": "seed",
-    "respond": "algorithm counts iters json threads time_limit",
-    "solve": "nodes strategy",
-    "spot": "of",
-    "sweep": "processes",
-    "view": "street most",
-    "walkthrough": "seed line force",
-}
-"""Keys of options that are settings of this command, but options of other commands."""
 
 
 def key_of(parameter: Any) -> str:
@@ -57,11 +41,6 @@ def options_of(command: Any) -> dict[str, Any]:
 
 class Command(TyperCommand):
     """Command whose help lists settings separately."""
-
-    def __init__(self, name: str | None, **options: Any) -> None:
-        super().__init__(name, **options)
-        for key, option in options_of(self).items():
-            option.hidden |= key in RARE.get(name or "", "").split()
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: D102
         super().format_options(ctx, formatter)

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
 
 import typer
 
 from .._util.hardware import available_cores
 from .._util.jit_ahead import HELPERS, PYTHON_STEPS
-from .console import FAILURE, end, errors_in_one_line
+from .console import FAILURE, end
+from .declared_options import command
 
 RANGES = "--pot 10 --stacks 20 --bets 60%,a --raises a --iters 2"
 FEATURES: Mapping[str, tuple[str, ...]] = {
@@ -53,20 +53,16 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@errors_in_one_line()
-def compile(
-    features: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FEATURE...", help=f"Any of {', '.join(FEATURES)}; by default all of them."
-        ),
-    ] = None,
-) -> None:
+@command()
+def compile(features: list[str] | None = None) -> None:
     """Compile the kernels of features in advance, for images of containers and for servers.
 
     One feature per core is compiled at a time. Kernels are stored in the folder that
     NUMBA_CACHE_DIR names, or else in the package's __pycache__ if it can be written, or in the
     user's cache. Programs that read them need the same processor, package and versions.
+
+    Options:
+        features (FEATURE...): Any of {FEATURES}; by default all of them.
     """
     chosen = list(dict.fromkeys(features or FEATURES))
     if unknown := [feature for feature in chosen if feature not in FEATURES]:

@@ -1,16 +1,14 @@
-"""Consoles, progress bars, error messages and options from dataclasses, for all commands."""
+"""Consoles, progress bars and error messages for all commands."""
 
 from __future__ import annotations
 
-import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import NamedTuple
 
 import typer
 from rich.console import Console
@@ -173,35 +171,3 @@ def end(message: str, code: int) -> None:
     """Print an error and exit."""
     print(f"tensorcfr: {message}", file=sys.stderr)
     raise typer.Exit(code)
-
-
-def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a command of a function of dataclasses, whose fields become its options, in this order.
-
-    Errors of the function are reported in one line.
-    """
-    hints = {group: get_type_hints(group, include_extras=True) for group in groups}
-    parameters = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[group][field.name],
-        )
-        for group in groups
-        for field in fields(group)
-    ]
-
-    def make(command: Callable[..., None]) -> Callable[..., None]:
-        @errors_in_one_line()
-        def run(**options: Any) -> None:
-            command(*(group(**{name: options[name] for name in hints[group]}) for group in groups))
-
-        # Typer reads the signature of __wrapped__ if there is one; give it the fields instead.
-        del vars(run)["__wrapped__"]
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
-        vars(run)["__signature__"] = inspect.Signature(parameters)
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return run
-
-    return make

@@ -11,40 +11,34 @@ import typer
 from ..analysis.diagnosis import diagnose as find_mistakes
 from ..compilers import compile_game
 from . import report
-from .argument_parsers import setting
-from .console import errors_in_one_line
-from .json_output import Json, print_json
+from .declared_options import Json, command
+from .json_output import print_json
 
 
-@errors_in_one_line()
+@command()
 def diagnose(
-    file: Annotated[
-        Path, typer.Argument(help="A text with the numbers that a program prints, by infoset.")
-    ],
-    game: Annotated[
-        str, typer.Option("--game", "-g", help="The game; 'tensorcfr games' lists them.")
-    ] = "kuhn",
-    iteration: Annotated[
-        int | None,
-        setting(
-            "The numbers are of this iteration, unless lines such as 'iteration 10' tell.", min=1
-        ),
-    ] = None,
-    numbers: Annotated[
-        str,
-        setting(
-            "The numbers are average 'strategies', the 'last' strategies, or 'regrets'; "
-            "'auto' decides by the numbers."
-        ),
-    ] = "auto",
-    actions: Annotated[
-        str | None, setting("Actions in the order of the program's numbers.", metavar="A,B,...")
-    ] = None,
+    file: Path,
+    *,
+    game: Annotated[str, typer.Option("--game", "-g")] = "kuhn",
+    iteration: Annotated[int | None, typer.Option(min=1)] = None,
+    numbers: str = "auto",
+    actions: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Compare the numbers of another CFR program with CFR, and name its mistake.
 
     For example 'tensorcfr diagnose printed.txt --game leduc --iteration 10'.  Settings are options.
+
+    Options:
+        file: A text with the numbers that a program prints, by infoset.
+
+    Settings:
+        as_json
+        game: The game; 'tensorcfr games' lists them.
+        iteration: The numbers are of this iteration, unless lines such as 'iteration 10' tell.
+        numbers: The numbers are average 'strategies', the 'last' strategies, or 'regrets'; 'auto'
+            decides by the numbers.
+        actions (A,B,...): Actions in the order of the program's numbers.
     """
     result = find_mistakes(
         compile_game(game, cut=False),

@@ -5,9 +5,6 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..analysis import compare as compare_policies
 from ..analysis import values as values_of
@@ -19,8 +16,7 @@ from ..model.policy import Policy
 from ..model.sequence_table import WRITERS
 from ..solvers.solution import Solution
 from . import argument_parsers, json_output, report
-from .argument_parsers import output_option, setting
-from .console import errors_in_one_line
+from .declared_options import FromZero, Json, Output, command
 
 GAMES = {"efg": save_efg, "nfg": save_nfg}
 """Functions that write the game of a solution, by format."""
@@ -34,34 +30,27 @@ class Which(StrEnum):
     BEST = "best"
 
 
-@errors_in_one_line()
+@command()
 def export(
-    file: Annotated[Path, typer.Argument(help="A solution saved by 'tensorcfr solve --save'.")],
-    output: Annotated[
-        Path | None, output_option("Write to this file; without it, text is printed.")
-    ] = None,
-    format: Annotated[
-        str | None,
-        setting(
-            "Write the strategy as 'csv', 'json', 'parquet' or 'npz', or the game as 'efg' "
-            "or 'nfg'; by default the suffix of --output, or csv."
-        ),
-    ] = None,
-    strategy: Annotated[
-        Which,
-        typer.Option(
-            help="Write the average strategy, the last iterate, or the best strategy kept."
-        ),
-    ] = Which.AVERAGE,
-    values: Annotated[
-        bool,
-        typer.Option(
-            "--values",
-            help="Add expected values, reaches, regrets and losses (csv, json, parquet).",
-        ),
-    ] = False,
+    file: Path,
+    *,
+    output: Output = None,
+    format: str | None = None,
+    strategy: Which = Which.AVERAGE,
+    values: bool = False,
 ) -> None:
-    """Write a solution's strategy or game for other programs."""
+    """Write a solution's strategy or game for other programs.
+
+    Options:
+        file: A solution saved by 'tensorcfr solve --save'.
+        output: Write to this file; without it, text is printed.
+        strategy: Write the average strategy, the last iterate, or the best strategy kept.
+        values: Add expected values, reaches, regrets and losses (csv, json, parquet).
+
+    Settings:
+        format: Write the strategy as 'csv', 'json', 'parquet' or 'npz', or the game as 'efg' or
+            'nfg'; by default the suffix of --output, or csv.
+    """
     name = format or (output.suffix.removeprefix(".").lower() if output else "csv")
     known = [*FORMATS, *GAMES]
     if name not in known:
@@ -85,21 +74,22 @@ def export(
         save_policy(policy, output, name)
 
 
-@errors_in_one_line()
+@command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="A solution saved by 'tensorcfr solve --save'.")],
-    second: Annotated[
-        Path,
-        typer.Argument(
-            help="Another solution, or a strategy (csv, json, parquet), of the same game."
-        ),
-    ],
-    rows: Annotated[int, typer.Option(min=0, help="Print this many infosets; 0 prints all.")] = 10,
-    as_json: json_output.Json = False,
+    first: Path,
+    second: Path,
+    *,
+    rows: FromZero = 10,
+    as_json: Json = False,
 ) -> None:
     """Show the infosets at which two strategies differ.
 
     The table has the utility of each change.
+
+    Options:
+        first: A solution saved by 'tensorcfr solve --save'.
+        second: Another solution, or a strategy (csv, json, parquet), of the same game.
+        rows: Print this many infosets; 0 prints all.
     """
     first_solution = Solution.load(first, registered=False)
     is_solution = second.suffix == ".npz" and not is_policy_file(second)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,103 +31,73 @@ from ..hands.writing import ENDINGS
 from ..model.sequence_table import find_format
 from ..solvers.solution import Solution
 from . import argument_parsers
-from .argument_parsers import output_option, setting
-from .console import progress_bar, takes
-from .json_output import Json, print_json
+from .console import progress_bar
+from .declared_options import FromZero, Json, Output, Threads, command
+from .json_output import print_json
 from .report import print_lines
-from .spot_options import SIZES, read_sizes
+from .spot_options import read_sizes
 
 SEEN = "seen"
 """Value of ``--ranges`` for ranges from hands with known cards."""
+LATER_STREETS = STREETS[1:]
+"""Streets on which a spot may begin."""
 
 
 @dataclass(frozen=True)
 class HandsOptions:
-    """Options of ``hands``."""
+    """Options of ``hands``.
 
-    folder: Annotated[
-        Path, typer.Argument(help="A file of hands, or a folder with such files (PHH, site texts).")
-    ]
-    players: Annotated[
-        list[str] | None,
-        typer.Option("--name", metavar="NAME", help="Count the player of this name; repeatable."),
-    ] = None
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Keep read hands and solved spots in this folder; the same command continues.",
-        ),
-    ] = None
-    failures: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write hands that were not read to this file (.csv)."),
-    ] = None
-    table: Annotated[
-        Path | None, setting("Write frequencies by situation to this file (csv, json, parquet).")
-    ] = None
-    spot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Make a model of the player in this solved spot (.npz), for 'tensorcfr respond'.",
-        ),
-    ] = None
-    seat: Annotated[
-        int,
-        typer.Option(min=0, max=1, help="Seat of the modelled player in the spot; 0 acts first."),
-    ] = 1
-    output: Annotated[
-        Path | None, output_option("Write the model to this file (csv, json, parquet, npz).")
-    ] = None
-    counts: Annotated[
-        Path | None,
-        setting("Write counts of the model to this file (.json) for --counts.", metavar="FILE"),
-    ] = None
-    pot_class: Annotated[
-        str | None, setting(f"Class of the pot of the spot, one of {', '.join(POTS)}.")
-    ] = None
-    ranges: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Report leaks with the ranges in this file (.toml), or 'seen' for those of hands "
-            "with known cards.",
-        ),
-    ] = None
-    street: Annotated[
-        str, typer.Option(help=f"Begin spots on this street, one of {', '.join(STREETS[1:])}.")
-    ] = STREETS[1]
-    most: Annotated[
-        int | None, typer.Option(min=0, help="Solve at most this many new spots this time.")
-    ] = None
-    bets: Annotated[
-        list[str] | None, setting(f"Set bets of the spots, {SIZES}.", metavar="SIZES")
-    ] = None
-    raises: Annotated[
-        list[str] | None, setting(f"Set raises of the spots, {SIZES}.", metavar="SIZES")
-    ] = None
-    tolerance: Annotated[
-        float, setting("Solve stacks of hands together if they differ by less.", min=0, max=1)
-    ] = 0.05
-    target: argument_parsers.Target = None
-    threads: argument_parsers.Threads = 1
-    decisions: Annotated[
-        Path | None,
-        setting("Write all priced decisions to this file (csv, json, parquet).", metavar="FILE"),
-    ] = None
-    write: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help=f"Write the hands to this file ({', '.join(ENDINGS)}); .txt is for trackers.",
-        ),
-    ] = None
-    rows: Annotated[int, setting("Print this many lines.", min=0)] = 20
+    Options:
+        folder: A file of hands, or a folder with such files (PHH, site texts).
+        players (NAME): Count the player of this name; repeatable.
+        store (FOLDER): Keep read hands and solved spots in this folder; the same command continues.
+        failures (FILE): Write hands that were not read to this file (.csv).
+        spot (FILE): Make a model of the player in this solved spot (.npz), for 'tensorcfr respond'.
+        seat: Seat of the modelled player in the spot; 0 acts first.
+        output: Write the model to this file (csv, json, parquet, npz).
+        ranges (FILE): Report leaks with the ranges in this file (.toml), or 'seen' for those of
+            hands with known cards.
+        street: Begin spots on this street, one of {LATER_STREETS}.
+        most: Solve at most this many new spots this time.
+        write (FILE): Write the hands to this file ({ENDINGS}); .txt is for trackers.
+
+    Settings:
+        table: Write frequencies by situation to this file (csv, json, parquet).
+        counts (FILE): Write counts of the model to this file (.json) for --counts.
+        pot_class: Class of the pot of the spot, one of {POTS}.
+        bets (SIZES): Set bets of the spots, {SIZES}.
+        raises (SIZES): Set raises of the spots, {SIZES}.
+        tolerance: Solve stacks of hands together if they differ by less.
+        decisions (FILE): Write all priced decisions to this file (csv, json, parquet).
+        rows: Print this many lines.
+    """
+
+    folder: Path
+    _: KW_ONLY
+    players: Annotated[list[str] | None, typer.Option("--name")] = None
+    store: Path | None = None
+    failures: Path | None = None
+    table: Path | None = None
+    spot: Path | None = None
+    seat: Annotated[int, typer.Option(min=0, max=1)] = 1
+    output: Output = None
+    counts: Path | None = None
+    pot_class: str | None = None
+    ranges: str | None = None
+    street: str = STREETS[1]
+    most: Annotated[int | None, typer.Option(min=0)] = None
+    bets: list[str] | None = None
+    raises: list[str] | None = None
+    tolerance: Annotated[float, typer.Option(min=0, max=1)] = 0.05
+    target: str | None = None
+    threads: Threads = 1
+    decisions: Path | None = None
+    write: Path | None = None
+    rows: FromZero = 20
     as_json: Json = False
 
 
-@takes(HandsOptions)
+@command(HandsOptions)
 def hands(options: HandsOptions) -> None:
     """Read played hands; count them, model a player, find leaks, or write them.
 
@@ -190,8 +160,8 @@ def _check(options: HandsOptions) -> dict[str, str] | None:
         raise ValueError("--output and --counts write the model of --spot, which is missing")
     if options.spot and not (options.output or options.counts):
         raise ValueError("--spot makes a model; give --output or --counts")
-    if options.street not in STREETS[1:]:
-        raise ValueError(f"--street {options.street}: {suggest(options.street, STREETS[1:])}")
+    if options.street not in LATER_STREETS:
+        raise ValueError(f"--street {options.street}: {suggest(options.street, LATER_STREETS)}")
     if options.pot_class is not None and options.pot_class not in POTS:
         raise ValueError(f"--pot-class {options.pot_class}: {suggest(options.pot_class, POTS)}")
     argument_parsers.read_target(options.target)

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-import typer
 
 from .._util.number_lists import read_numbers
 from ..games.tournaments import bounty_equities, risk
 from ..games.tournaments import icm as expected_prizes
-from .console import errors_in_one_line
-from .json_output import Json, print_json
+from .declared_options import Json, command
+from .json_output import print_json
 from .report import print_lines
 
 
-@errors_in_one_line()
+@command()
 def icm(
-    stacks: Annotated[
-        str, typer.Argument(metavar="CHIPS", help="Chips of each player, '2400,2200,3600,1800'.")
-    ],
-    payouts: Annotated[
-        str,
-        typer.Option(
-            metavar="PRIZES", help="Prizes that are still to be won, '50,30,20', the first first."
-        ),
-    ],
-    bounties: Annotated[
-        str | None,
-        typer.Option(metavar="BOUNTIES", help="Progressive bounty on each player, '10,5,5,20'."),
-    ] = None,
+    stacks: str,
+    *,
+    payouts: str,
+    bounties: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Print the expected prizes of the stacks of a tournament, and bubble factors.
 
     A bubble factor is the prize money that the player of the row loses by losing an all-in to the
     player of the column, divided by the gain of winning it.
+
+    Options:
+        stacks (CHIPS): Chips of each player, '2400,2200,3600,1800'.
+        payouts (PRIZES): Prizes that are still to be won, '50,30,20', the first first.
+        bounties (BOUNTIES): Progressive bounty on each player, '10,5,5,20'.
     """
     chips, prizes = read_numbers("stacks", stacks), read_numbers("--payouts", payouts)
     heads = () if bounties is None else read_numbers("--bounties", bounties)

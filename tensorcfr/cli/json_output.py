@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -24,8 +24,6 @@ from ..model.compiled_game import CompiledGame
 from ..model.infoset_rows import InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 
 
 def print_json(values: Any) -> None:

@@ -4,7 +4,7 @@ action."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,103 +22,64 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.play import Match
 from ..subgames.positions import Coach, RatedDecision
-from ..subgames.resolving import ITERATIONS
+from ..subgames.resolving import ITERATIONS  # noqa: F401, named in the help
 from . import argument_parsers
-from .argument_parsers import setting
-from .console import takes
+from .declared_options import Algorithm, FromZero, command
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
 BLUEPRINT_ITERATIONS = 200
+QUOTED_SPOTS = " or ".join(map(repr, SPOTS))
 WORST = 3
 """Largest number of actions in the summary of a training."""
 
 
 @dataclass(frozen=True)
 class PlayOptions:
-    """Options of ``play``, in addition to the options of a spot."""
+    """Options of ``play``, in addition to the options of a spot.
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; "
-            f"{' or '.join(map(repr, SPOTS))} with the options of a spot; a file with a spot "
-            f"({', '.join(ENDINGS)}); or a solution (.npz), which becomes the blueprint.",
-            autocompletion=argument_parsers.game_names,
-        ),
-    ]
-    player: Annotated[
-        int,
-        typer.Option(
-            metavar="NUMBER",
-            min=0,
-            max=1,
-            help="Play as this player; in hold'em player 0 acts first.",
-        ),
-    ] = 0
-    plays: Annotated[int, typer.Option(min=1, help="Play this many times.")] = 1
-    resolve_after: Annotated[
-        int,
-        setting(
-            "Resolve only after this many public cards or other outcomes; until then the "
-            "solver follows the blueprint.",
-            min=0,
-        ),
-    ] = 0
-    blueprint_only: Annotated[
-        bool, setting("Let the solver follow the blueprint, and never resolve.", "--blueprint-only")
-    ] = False
-    method: Annotated[
-        str, setting("Resolve by the method 'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.")
-    ] = "resolve"
-    algorithm: Annotated[
-        str | None,
-        setting(
-            "Solve subgames with this algorithm; by default chosen as for the game.",
-            autocompletion=argument_parsers.algorithm_names,
-        ),
-    ] = None
-    iters: Annotated[
-        int,
-        setting(
-            "Solve the blueprint with this many iterations if no solution is given; by "
-            f"default {BLUEPRINT_ITERATIONS}.",
-            metavar="NUMBER",
-            parser=argument_parsers.whole,
-        ),
-    ] = BLUEPRINT_ITERATIONS
-    subgame_iters: Annotated[
-        int | None,
-        setting(
-            "Solve the rest of the game with this many iterations before each action; by "
-            f"default {ITERATIONS} if the algorithm iterates.",
-            min=1,
-        ),
-    ] = None
-    seed: Annotated[
-        int, typer.Option(min=0, help="Draw hands, outcomes and actions with this seed.")
-    ] = 0
-    hints: Annotated[
-        bool, typer.Option("--hints", help="Print the blueprint's probabilities of your actions.")
-    ] = False
-    train: Annotated[
-        bool,
-        typer.Option(
-            "--train",
-            help="Print the cost of each of your actions against the blueprint, and a summary at "
-            "the end.",
-        ),
-    ] = False
-    save_hands: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the plays of a spot to this file as hands (.phh, .phhs), or as the text of "
-            "PokerStars, which trackers read (.txt).",
-        ),
-    ] = None
+    Options:
+        source: A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; {QUOTED_SPOTS}
+            with the options of a spot; a file with a spot ({ENDINGS}); or a solution (.npz), which
+            becomes the blueprint.
+        player (NUMBER): Play as this player; in hold'em player 0 acts first.
+        plays: Play this many times.
+        seed: Draw hands, outcomes and actions with this seed.
+        hints: Print the blueprint's probabilities of your actions.
+        train: Print the cost of each of your actions against the blueprint, and a summary
+            at the end.
+        save_hands (FILE): Write the plays of a spot to this file as hands (.phh, .phhs), or as the
+            text of PokerStars, which trackers read (.txt).
+
+    Settings:
+        game, board, oop, ip, pot, stacks, bets, raises
+        resolve_after: Resolve only after this many public cards or other outcomes; until then the
+            solver follows the blueprint.
+        blueprint_only: Let the solver follow the blueprint, and never resolve.
+        method: Resolve by the method 'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.
+        algorithm: Solve subgames with this algorithm; by default chosen as for the game.
+        iters (NUMBER): Solve the blueprint with this many iterations if no solution is given; by
+            default {BLUEPRINT_ITERATIONS}.
+        subgame_iters: Solve the rest of the game with this many iterations before each action; by
+            default {ITERATIONS} if the algorithm iterates.
+    """
+
+    source: Annotated[str, typer.Argument(autocompletion=argument_parsers.game_names)]
+    _: KW_ONLY
+    player: Annotated[int, typer.Option(min=0, max=1)] = 0
+    plays: Annotated[int, typer.Option(min=1)] = 1
+    resolve_after: FromZero = 0
+    blueprint_only: bool = False
+    method: str = "resolve"
+    algorithm: Algorithm = None
+    iters: Annotated[int, typer.Option(parser=argument_parsers.whole)] = BLUEPRINT_ITERATIONS
+    subgame_iters: Annotated[int | None, typer.Option(min=1)] = None
+    seed: FromZero = 0
+    hints: bool = False
+    train: bool = False
+    save_hands: Path | None = None
 
 
-@takes(SpotOptions, PlayOptions)
+@command(SpotOptions, PlayOptions)
 def play(spot: SpotOptions, options: PlayOptions) -> None:
     """Play against the solver.
 

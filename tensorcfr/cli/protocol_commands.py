@@ -6,16 +6,17 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated, TextIO
 
+import typer
+
 from ..errors import format_bytes
 from ..protocols import UpiSession, mcp_server
 from ..protocols.mcp_server import MAX_BYTES, MAX_SECONDS, Limits
 from ..protocols.upi import MAX_CHARACTERS
 from . import argument_parsers
-from .argument_parsers import setting
-from .console import errors_in_one_line
+from .declared_options import command
 
 
-@errors_in_one_line()
+@command()
 def upi() -> None:
     """Respond to PioSOLVER's text protocol on standard input and output.
 
@@ -40,18 +41,19 @@ def _lines(stream: TextIO) -> Iterator[str]:
         yield line
 
 
-@errors_in_one_line()
+@command()
 def mcp(
-    seconds: Annotated[
-        float, setting("Let a solve take at most this many seconds.", min=1.0)
-    ] = MAX_SECONDS,
-    memory_limit: Annotated[
-        str, setting("Let a solve take at most this much memory, '2GiB'.", metavar="SIZE")
-    ] = format_bytes(MAX_BYTES),
+    *,
+    seconds: Annotated[float, typer.Option(min=1.0)] = MAX_SECONDS,
+    memory_limit: str = format_bytes(MAX_BYTES),
 ) -> None:
     """Serve tools for AI assistants, by the Model Context Protocol, on standard input and output.
 
     An assistant starts this command; it needs the extra 'mcp'.
+
+    Settings:
+        seconds: Let a solve take at most this many seconds.
+        memory_limit (SIZE): Let a solve take at most this much memory, '2GiB'.
     """
     memory = argument_parsers.read_memory_limit(memory_limit)
     mcp_server(Limits(seconds, MAX_BYTES if memory is None else memory)).run()

@@ -17,93 +17,60 @@ from ..model.sequence_table import find_format
 from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
 from . import argument_parsers, report
-from .argument_parsers import output_option, setting
-from .console import errors_in_one_line
-from .json_output import Json, print_json
+from .declared_options import Json, LargeNumber, Output, Threads, command
+from .json_output import print_json
 
 
-@errors_in_one_line()
+@command()
 def respond(
-    source: Annotated[
-        str,
-        typer.Argument(help="A game, 'leduc' or game.efg, or a solution (.npz) of it."),
-    ],
-    model: Annotated[
-        Path | None,
-        typer.Argument(help="The model: a strategy or a solution (csv, json, parquet, npz)."),
-    ] = None,
-    player: Annotated[
-        int,
-        typer.Option(metavar="NUMBER", min=0, max=1, help="Compute strategies of this player."),
-    ] = 0,
-    counts: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Take the model from counts, where there are any: a JSON object of infosets, "
-            "actions and counts.",
-        ),
-    ] = None,
-    habits: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--habit",
-            metavar="TEXT",
-            help="Make the model from the solution of a spot (.npz) and this habit, 'call +10%' or "
-            "'river bet bluffs =0%', and print its price; repeatable.",
-        ),
-    ] = None,
-    incentives: Annotated[
-        list[str] | None,
-        setting(
-            "Make the model by paying the player for an action, 'call +2' or 'river bet -5 "
-            "after check', in a game whose solution (.npz) is given, and print the price; "
-            "repeatable.",
-            "--incentive",
-            metavar="TEXT",
-        ),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            help="'restricted': the other player is the model in a share of all games; "
-            "'data-biased': in a share of the decisions, by the counts."
-        ),
-    ] = "data-biased",
-    weights: Annotated[
-        str, typer.Option(metavar="W,W,...", help="Trust the model so much, from 0 to 1.")
-    ] = "0.25,0.5,0.75,0.9",
-    max_loss: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AMOUNT",
-            help="Search for the largest trust that risks at most this against a best response: "
-            "a number in the game's own unit, or '1%' of the pot.",
-        ),
-    ] = None,
-    full_at: Annotated[float, setting("Trust counts of this size fully.")] = 10,
-    algorithm: Annotated[
-        str | None,
-        typer.Option(help="Solve by this algorithm; by default 'lp' in flat games."),
-    ] = None,
-    iters: argument_parsers.Iterations = None,
-    target: argument_parsers.Target = None,
-    time_limit: argument_parsers.TimeLimit = None,
-    threads: argument_parsers.Threads = AUTO,
-    memory_limit: argument_parsers.MemoryLimit = None,
-    output: Annotated[
-        Path | None,
-        output_option(
-            "Write the response with the largest gain, within --max-loss, to this file "
-            "(csv, json, parquet, npz)."
-        ),
-    ] = None,
+    source: str,
+    model: Path | None = None,
+    *,
+    player: Annotated[int, typer.Option(min=0, max=1)] = 0,
+    counts: Path | None = None,
+    habits: Annotated[list[str] | None, typer.Option("--habit")] = None,
+    incentives: Annotated[list[str] | None, typer.Option("--incentive")] = None,
+    method: str = "data-biased",
+    weights: str = "0.25,0.5,0.75,0.9",
+    max_loss: str | None = None,
+    full_at: float = 10,
+    algorithm: str | None = None,
+    iters: LargeNumber = None,
+    target: str | None = None,
+    time_limit: float | None = None,
+    threads: Threads = AUTO,
+    memory_limit: str | None = None,
+    output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Compute responses to a model of a player, at a stated risk.
 
     The table has a row for each trust in the model: the value of the response against the model,
     and against a best response. For example 'tensorcfr respond leduc weak.csv --max-loss 0.05'.
+
+    Options:
+        source: A game, 'leduc' or game.efg, or a solution (.npz) of it.
+        model: The model: a strategy or a solution (csv, json, parquet, npz).
+        player (NUMBER): Compute strategies of this player.
+        habits (TEXT): Make the model from the solution of a spot (.npz) and this habit, 'call +10%'
+            or 'river bet bluffs =0%', and print its price; repeatable.
+        method: 'restricted': the other player is the model in a share of all games; 'data-biased':
+            in a share of the decisions, by the counts.
+        weights (W,W,...): Trust the model so much, from 0 to 1.
+        max_loss (AMOUNT): Search for the largest trust that risks at most this against a best
+            response: a number in the game's own unit, or '1%' of the pot.
+        output: Write the response with the largest gain, within --max-loss, to this file (csv,
+            json, parquet, npz).
+
+    Settings:
+        as_json, iters, threads, time_limit
+        counts (FILE): Take the model from counts, where there are any: a JSON object of infosets,
+            actions and counts.
+        incentives (TEXT): Make the model by paying the player for an action, 'call +2' or 'river
+            bet -5 after check', in a game whose solution (.npz) is given, and print the price;
+            repeatable.
+        full_at: Trust counts of this size fully.
+        algorithm: Solve by this algorithm; by default 'lp' in flat games.
     """
     if model is None and counts is None and not (habits or incentives):
         raise ValueError("give the file of a model, or --counts")

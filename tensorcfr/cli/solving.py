@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,123 +24,93 @@ from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
 from ..uncompiled import UncompiledGame
 from . import argument_parsers, json_output, report
-from .argument_parsers import setting
-from .console import log_to, quiet, solve_bar, takes
+from .console import log_to, quiet, solve_bar
+from .declared_options import (
+    Algorithm,
+    FromZero,
+    Game,
+    Json,
+    LargeNumber,
+    Locks,
+    Settings,
+    Threads,
+    command,
+)
 
 
 @dataclass(frozen=True)
 class SolveOptions:
-    """Options of ``solve``."""
+    """Options of ``solve``.
 
-    game: Annotated[
-        str | None,
-        typer.Argument(
-            help="A built-in game, 'leduc' or 'leduc(ranks=4)' ('tensorcfr games' lists them), a "
-            "file of Gambit (.efg, .nfg), or 'openspiel:leduc_poker'. Not needed with --resume.",
-            autocompletion=argument_parsers.game_names,
-        ),
-    ] = None
-    algorithm: Annotated[
-        str | None,
-        typer.Option(
-            help="Solve with this algorithm, 'cfr' or 'dcfr(alpha=2)' ('tensorcfr algorithms' "
-            "lists them); 'auto' chooses by the game and the target. By default the algorithm of "
-            f"--resume, or {argument_parsers.DEFAULTS}.",
-            autocompletion=argument_parsers.algorithm_names,
-        ),
-    ] = None
-    iters: argument_parsers.Iterations = None
-    target: argument_parsers.Target = None
-    time_limit: argument_parsers.TimeLimit = None
-    nodes: argument_parsers.Nodes = None
-    settings: argument_parsers.Settings = None
-    simultaneous: Annotated[
-        bool, setting("Update all players at once, not in turn.", "--simultaneous")
-    ] = False
-    locks: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lock",
-            metavar="INFOSET:ACTION=P,...",
-            help="Fix probabilities of an infoset, and solve the rest; repeatable.",
-        ),
-    ] = None
-    keep_best: Annotated[
-        bool,
-        setting("Keep the best strategy seen, whether average or last iterate.", "--keep-best"),
-    ] = False
-    seed: argument_parsers.Seed = None
-    checkpoints: Annotated[
-        str,
-        setting(
-            "Evaluate at 'geometric' checkpoints, every 'N' iterations, or at the iterations "
-            "'A,B,C'.",
-            metavar="WHEN",
-        ),
-    ] = "geometric"
-    memory_limit: argument_parsers.MemoryLimit = None
-    uncompiled: Annotated[
-        bool,
-        typer.Option(
-            "--uncompiled",
-            help="Sample directly from the rules, for games that are too large to compile, by "
-            "--algorithm external_sampling, robust_sampling, average_strategy_sampling or "
-            "outcome_sampling.",
-        ),
-    ] = False
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw exploitability against iterations to this file (.png, .svg ...)."),
-    ] = None
-    threads: argument_parsers.Threads = AUTO
-    precision: argument_parsers.Precision = None
-    cut: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHERE",
-            help="Cut a game of private hands into chunks, which takes less memory: 'auto', the "
-            "default, cuts large games; others are 'always', 'never', or a number of public "
-            "steps.",
-        ),
-    ] = None
-    state_dir: Annotated[
-        Path | None,
-        setting("Store the solver's arrays in files of this directory, for games in chunks."),
-    ] = None
-    cluster: argument_parsers.Cluster = None
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(help="Save the solution so far to this file (.npz) at intervals."),
-    ] = None
-    checkpoint_every: Annotated[
-        float, setting("Wait this many seconds between two saves to --checkpoint.", min=0)
-    ] = CHECKPOINT_SECONDS
-    warm_start: Annotated[
-        Path | None,
-        setting(
-            "Start with the regrets of a solution (.npz), or with a strategy (csv, json, parquet)."
-        ),
-    ] = None
-    warm_iterations: Annotated[
-        float, setting("Count the strategy of warm_start as this many iterations.")
-    ] = 1.0
-    log: Annotated[
-        Path | None,
-        setting("Append start, checkpoints and end of the solve to this file as they happen."),
-    ] = None
-    save: Annotated[Path | None, typer.Option(help="Save the solution to this file (.npz).")] = None
-    resume: Annotated[Path | None, typer.Option(help="Continue this saved solution.")] = None
-    force: argument_parsers.Force = False
-    strategy: Annotated[
-        bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")
-    ] = True
-    rows: Annotated[
-        int, typer.Option(min=0, help="Print this many infosets per player; 0 prints all.")
-    ] = 10
-    as_json: json_output.Json = False
+    Options:
+        game: A built-in game, 'leduc' or 'leduc(ranks=4)' ('tensorcfr games' lists them), a file of
+            Gambit (.efg, .nfg), or 'openspiel:leduc_poker'. Not needed with --resume.
+        algorithm: Solve with this algorithm, 'cfr' or 'dcfr(alpha=2)' ('tensorcfr algorithms' lists
+            them); 'auto' chooses by the game and the target. By default the algorithm of --resume,
+            or {DEFAULTS}.
+        locks (INFOSET:ACTION=P,...): Fix probabilities of an infoset, and solve the rest;
+            repeatable.
+        uncompiled: Sample directly from the rules, for games that are too large to
+            compile, by --algorithm external_sampling, robust_sampling, average_strategy_sampling or
+            outcome_sampling.
+        plot: Draw exploitability against iterations to this file (.png, .svg ...).
+        cut (WHERE): Cut a game of private hands into chunks, which takes less memory: 'auto', the
+            default, cuts large games; others are 'always', 'never', or a number of public steps.
+        checkpoint: Save the solution so far to this file (.npz) at intervals.
+        save: Save the solution to this file (.npz).
+        resume: Continue this saved solution.
+        rows: Print this many infosets per player; 0 prints all.
+
+    Settings:
+        nodes
+        strategy: Print the strategy.
+        simultaneous: Update all players at once, not in turn.
+        keep_best: Keep the best strategy seen, whether average or last iterate.
+        checkpoints (WHEN): Evaluate at 'geometric' checkpoints, every 'N' iterations, or at the
+            iterations 'A,B,C'.
+        state_dir: Store the solver's arrays in files of this directory, for games in chunks.
+        checkpoint_every: Wait this many seconds between two saves to --checkpoint.
+        warm_start: Start with the regrets of a solution (.npz), or with a strategy (csv, json,
+            parquet).
+        warm_iterations: Count the strategy of warm_start as this many iterations.
+        log: Append start, checkpoints and end of the solve to this file as they happen.
+    """
+
+    game: Game = None
+    _: KW_ONLY
+    algorithm: Algorithm = None
+    iters: LargeNumber = None
+    target: str | None = None
+    time_limit: float | None = None
+    nodes: LargeNumber = None
+    settings: Settings = None
+    simultaneous: bool = False
+    locks: Locks = None
+    keep_best: bool = False
+    seed: int | None = None
+    checkpoints: str = "geometric"
+    memory_limit: str | None = None
+    uncompiled: bool = False
+    plot: Path | None = None
+    threads: Threads = AUTO
+    precision: str | None = None
+    cut: str | None = None
+    state_dir: Path | None = None
+    cluster: str | None = None
+    checkpoint: Path | None = None
+    checkpoint_every: Annotated[float, typer.Option(min=0)] = CHECKPOINT_SECONDS
+    warm_start: Path | None = None
+    warm_iterations: float = 1.0
+    log: Path | None = None
+    save: Path | None = None
+    resume: Path | None = None
+    force: bool = False
+    strategy: bool = True
+    rows: FromZero = 10
+    as_json: Json = False
 
 
-@takes(SolveOptions)
+@command(SolveOptions)
 def solve(options: SolveOptions) -> None:
     """Solve a game and print the result.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from ..compilers import GameSize, compile_game, game_size
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..errors import format_bytes, suggest
 from ..formats import save_spot
-from ..formats.other_spots import ENDINGS
+from ..formats.other_spots import ENDINGS  # noqa: F401, named in the help
 from ..games.poker.spot import Spot
 from ..games.tournaments import Tournament
 from ..model.compiled_game import CompiledGame
@@ -31,8 +31,8 @@ from ..solvers.solution import Solution
 from ..solvers.solver_arguments import AUTO
 from ..subgames import forget_subgames
 from . import argument_parsers, spot_report
-from .argument_parsers import output_option, setting
-from .console import solve_bar, takes
+from .console import solve_bar
+from .declared_options import FromZero, LargeNumber, Locks, Output, Threads, command
 from .report import print_lines
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
@@ -47,93 +47,62 @@ BUCKETS: dict[str, Callable[..., Any]] = {
 }
 """Functions that put hands into buckets, by name."""
 
-Algorithm = Annotated[
-    str | None,
-    typer.Option(
-        help="Solve with this algorithm ('tensorcfr algorithms' lists them); by default "
-        f"{argument_parsers.ON_SPOTS}, and dcfr with prizes."
-    ),
-]
-Node = typer.Option(
-    metavar="LINE",
-    help="Show the hands after a line, 'check bet60 call 7s', or with * for any card all "
-    "runouts, 'check check *'; repeatable. By default 'start'.",
-)
-
 
 @dataclass(frozen=True)
 class SpotSolveOptions:
-    """Options of ``spot``, in addition to the options of a spot."""
+    """Options of ``spot``, in addition to the options of a spot.
 
-    spot: Annotated[
-        Path | None,
-        typer.Argument(
-            help=f"A file with a spot ({', '.join(ENDINGS)}), or a solution (.npz) to show."
-        ),
-    ] = None
-    locks: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lock",
-            metavar="HANDS LINE:ACTION=P,...",
-            help="Fix the actions of hands at a line, 'AA-TT,AKs check bet66:call=1', with * for "
-            "all hands or any card, and solve the rest; repeatable.",
-        ),
-    ] = None
-    buckets: Annotated[
-        int | None,
-        setting(
-            "Solve with this many buckets of each player's hands in place of the hands, and "
-            "evaluate the strategies with all hands.",
-            min=1,
-        ),
-    ] = None
-    buckets_by: Annotated[
-        str, setting(f"Put hands into buckets by one of {', '.join(BUCKETS)}.")
-    ] = "strength"
-    size: Annotated[
-        bool, typer.Option("--size", help="Print the size of the spot, and do not solve it.")
-    ] = False
-    algorithm: Algorithm = None
-    target: argument_parsers.Target = None
-    iters: argument_parsers.Iterations = None
-    time_limit: argument_parsers.TimeLimit = None
-    threads: argument_parsers.Threads = AUTO
-    precision: argument_parsers.Precision = None
-    memory_limit: argument_parsers.MemoryLimit = None
-    node: Annotated[list[str] | None, Node] = None
-    unit: Annotated[str, typer.Option(help=f"Print values in one of {', '.join(UNITS)}.")] = "chips"
-    rows: Annotated[
-        int, typer.Option(min=0, help="Print this many hands at a node; 0 prints all.")
-    ] = 20
-    output: Annotated[
-        Path | None, output_option("Write the last --node to this file (.csv, .json, .parquet).")
-    ] = None
-    of: Annotated[
-        str,
-        typer.Option(
-            help="Count values of hands as 'net', or as 'pot', the share of the pot at the node."
-        ),
-    ] = "net"
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the last --node to this file (.png, .svg ...).")
-    ] = None
-    save_spot_as: Annotated[
-        Path | None, typer.Option("--save-spot", help="Write the spot to this file (.toml, .txt).")
-    ] = None
-    save: Annotated[Path | None, typer.Option(help="Save the solution to this file (.npz).")] = None
-    forget_rivers: Annotated[
-        bool,
-        setting(
-            "Make the file of --save far smaller by leaving out the last street, which is "
-            "solved again when it is shown.",
-            "--forget-rivers",
-        ),
-    ] = False
-    force: argument_parsers.Force = False
+    Options:
+        spot: A file with a spot ({ENDINGS}), or a solution (.npz) to show.
+        locks (HANDS LINE:ACTION=P,...): Fix the actions of hands at a line, 'AA-TT,AKs check
+            bet66:call=1', with * for all hands or any card, and solve the rest; repeatable.
+        size: Print the size of the spot, and do not solve it.
+        algorithm: Solve with this algorithm ('tensorcfr algorithms' lists them); by default
+            {ON_SPOTS}, and dcfr with prizes.
+        node (LINE): Show the hands after a line, 'check bet60 call 7s', or with * for any card all
+            runouts, 'check check *'; repeatable. By default 'start'.
+        unit: Print values in one of {UNITS}.
+        rows: Print this many hands at a node; 0 prints all.
+        output: Write the last --node to this file (.csv, .json, .parquet).
+        plot: Draw the last --node to this file (.png, .svg ...).
+        save_spot_as: Write the spot to this file (.toml, .txt).
+        save: Save the solution to this file (.npz).
+
+    Settings:
+        of: Count values of hands as 'net', or as 'pot', the share of the pot at the node.
+        buckets: Solve with this many buckets of each player's hands in place of the hands, and
+            evaluate the strategies with all hands.
+        buckets_by: Put hands into buckets by one of {BUCKETS}.
+        forget_rivers: Make the file of --save far smaller by leaving out the last
+            street, which is solved again when it is shown.
+    """
+
+    spot: Path | None = None
+    _: KW_ONLY
+    locks: Locks = None
+    buckets: Annotated[int | None, typer.Option(min=1)] = None
+    buckets_by: str = "strength"
+    size: bool = False
+    algorithm: str | None = None
+    target: str | None = None
+    iters: LargeNumber = None
+    time_limit: float | None = None
+    threads: Threads = AUTO
+    precision: str | None = None
+    memory_limit: str | None = None
+    node: list[str] | None = None
+    unit: str = "chips"
+    rows: FromZero = 20
+    output: Output = None
+    of: str = "net"
+    plot: Path | None = None
+    save_spot_as: Annotated[Path | None, typer.Option("--save-spot")] = None
+    save: Path | None = None
+    forget_rivers: bool = False
+    force: bool = False
 
 
-@takes(SpotOptions, SpotSolveOptions)
+@command(SpotOptions, SpotSolveOptions)
 def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
     """Solve a spot of hold'em or Omaha after the flop.
 

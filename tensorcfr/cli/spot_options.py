@@ -11,114 +11,81 @@ import typer
 
 from ..formats import read_spot_options
 from ..formats.other_spots import ENDINGS
-from ..games import SPOTS, make_spot
+from ..games import SPOTS, make_spot  # noqa: F401, named in the help
 from ..games.poker.spot import PLAYERS, Spot
 from ..games.tournaments import read_amounts
-from .argument_parsers import setting
 
 GivenSpot = Mapping[str, Any]
 """Options of a spot that are given on the command line, as arguments of the game."""
 
 SEATS = (PLAYERS[0], "middle", PLAYERS[1])
 """Options with the ranges, in the order in which the players act."""
-SIZES = (
-    "'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a', with three "
-    "ranges 'river.middle=50%'"
-)
-Sizes = typer.Option(metavar="SIZES", help=f"Set sizes, {SIZES}; repeatable.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SpotOptions:
-    """Options of a spot."""
+    """Options of a spot.
 
-    game: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Choose the game among {', '.join(SPOTS)}; by default the game of the file, or "
-            "the first.",
-        ),
-    ] = None
-    board: Annotated[
-        str | None, typer.Option(help="Set the board, three to five cards, 'Td9d6hQc'.")
-    ] = None
-    oop: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RANGE",
-            help="Set the range of the player who acts first, '66+,A8s+,KQo' or 'AA$ds,JT98'.",
-        ),
-    ] = None
-    ip: Annotated[
-        str | None, typer.Option(metavar="RANGE", help="Set the range of the player who acts last.")
-    ] = None
-    middle: Annotated[
-        str | None, setting("Set the range of a third player, who acts between these two.")
-    ] = None
-    pot: Annotated[float | None, typer.Option(help="Set the chips in the pot.")] = None
-    stacks: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHIPS",
-            help="Set the chips behind; in a tournament, of both players, '900,400'.",
-        ),
-    ] = None
-    payouts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PRIZES",
-            help="Play for the prizes of a tournament that are still to be won, '50,30,20'.",
-        ),
-    ] = None
-    others: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHIPS",
-            help="Set the chips of the other players of the tournament, '400,600'.",
-        ),
-    ] = None
-    bounties: Annotated[
-        str | None,
-        setting("Set the progressive bounty on each player: both players of the spot, others."),
-    ] = None
-    big_blind: Annotated[
-        float | None, setting("Set the chips of the big blind, for amounts in mbb.")
-    ] = None
-    chip: Annotated[float | None, setting("Set the smallest chip; by default 1.")] = None
-    bets: Annotated[list[str] | None, Sizes] = None
-    raises: Annotated[list[str] | None, Sizes] = None
-    donk: Annotated[list[str] | None, setting(f"Set sizes after a call, {SIZES}.")] = None
-    rake: Annotated[float | None, setting("Set the share of the pot for the house.")] = None
-    rake_cap: Annotated[float | None, setting("Set the largest number of chips for the house.")] = (
-        None
-    )
-    add_allin: Annotated[
-        float | None, setting("Add all-in if it is at most this many times the pot.")
-    ] = None
-    force_allin: Annotated[
-        float | None,
-        setting("Make a size all-in if at most this share of the pot would be left behind."),
-    ] = None
-    merging: Annotated[
-        float | None, setting("Drop sizes that are this near to a larger size; 0 keeps all.")
-    ] = None
-    add: Annotated[list[str] | None, setting("Add these lines, 'check bet75'.")] = None
-    remove: Annotated[list[str] | None, setting("Remove these lines.")] = None
-    dead: Annotated[str | None, setting("Exclude cards that were seen elsewhere, '2c2d'.")] = None
-    folded: Annotated[list[str] | None, setting("Set the range of a player who folded.")] = None
-    incentives: Annotated[
-        list[str] | None,
-        setting("Pay a player for an action, 'ip call +2' or 'oop river bet -5 after check'."),
-    ] = None
-    deal_folded: Annotated[
-        bool | None,
-        typer.Option(
-            "--deal-folded",
-            help="Deal the hand of one folded player, so that hands have exact probabilities.",
-        ),
-    ] = None
-    hand: Annotated[int | None, setting("Read this hand of a file of hands, from 1.", min=1)] = None
+    Options:
+        game (NAME): Choose the game among {SPOTS}; by default the game of the file, or the first.
+        board: Set the board, three to five cards, 'Td9d6hQc'.
+        oop (RANGE): Set the range of the player who acts first, '66+,A8s+,KQo' or 'AA$ds,JT98'.
+        ip (RANGE): Set the range of the player who acts last.
+        pot: Set the chips in the pot.
+        stacks (CHIPS): Set the chips behind; in a tournament, of both players, '900,400'.
+        payouts (PRIZES): Play for the prizes of a tournament that are still to be won, '50,30,20'.
+        others (CHIPS): Set the chips of the other players of the tournament, '400,600'.
+        bets (SIZES): Set sizes, {SIZES}; repeatable.
+        raises (SIZES): Set sizes, {SIZES}; repeatable.
+        deal_folded: Deal the hand of one folded player, so that hands have exact
+            probabilities.
+
+    Settings:
+        middle: Set the range of a third player, who acts between these two.
+        bounties: Set the progressive bounty on each player: both players of the spot, others.
+        big_blind: Set the chips of the big blind, for amounts in mbb.
+        chip: Set the smallest chip; by default 1.
+        donk: Set sizes after a call, {SIZES}.
+        rake: Set the share of the pot for the house.
+        rake_cap: Set the largest number of chips for the house.
+        add_allin: Add all-in if it is at most this many times the pot.
+        force_allin: Make a size all-in if at most this share of the pot would be left behind.
+        merging: Drop sizes that are this near to a larger size; 0 keeps all.
+        add: Add these lines, 'check bet75'.
+        remove: Remove these lines.
+        dead: Exclude cards that were seen elsewhere, '2c2d'.
+        folded: Set the range of a player who folded.
+        incentives: Pay a player for an action, 'ip call +2' or 'oop river bet -5 after check'.
+        hand: Read this hand of a file of hands, from 1.
+    """
+
+    game: str | None = None
+    board: str | None = None
+    oop: str | None = None
+    ip: str | None = None
+    middle: str | None = None
+    pot: float | None = None
+    stacks: str | None = None
+    payouts: str | None = None
+    others: str | None = None
+    bounties: str | None = None
+    big_blind: float | None = None
+    chip: float | None = None
+    bets: list[str] | None = None
+    raises: list[str] | None = None
+    donk: list[str] | None = None
+    rake: float | None = None
+    rake_cap: float | None = None
+    add_allin: float | None = None
+    force_allin: float | None = None
+    merging: float | None = None
+    add: list[str] | None = None
+    remove: list[str] | None = None
+    dead: str | None = None
+    folded: list[str] | None = None
+    incentives: list[str] | None = None
+    deal_folded: bool | None = None
+    hand: Annotated[int | None, typer.Option(min=1)] = None
 
     @property
     def given(self) -> GivenSpot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,79 +13,52 @@ from ..errors import suggest
 from ..sweep import LEVELS, SweepProgress, SweepRow, read_sweep
 from ..sweep import sweep as run
 from . import argument_parsers, report
-from .argument_parsers import setting
-from .console import end, errors_in_one_line, progress_bar, quiet, takes
+from .console import end, progress_bar, quiet
+from .declared_options import LargeNumber, Output, command
 
-Levels = Annotated[
-    str,
-    setting("Print the effort to reach these exploitabilities.", metavar="A,B,C"),
-]
 USUAL_EFFORTS = ("nodes", "seconds")
 DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
 
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """Options of ``sweep``."""
+    """Options of ``sweep``.
 
-    table: Annotated[
-        Path,
-        typer.Argument(help="Write to this CSV file; if it exists, the sweep continues."),
-    ]
-    games: Annotated[
-        list[str],
-        typer.Option(
-            "--game", "-g", help="Solve this game, 'kuhn' or 'leduc(ranks=4)'; repeatable."
-        ),
-    ]
-    algorithms: Annotated[
-        list[str],
-        typer.Option(
-            "--algorithm",
-            "-a",
-            help="Solve with this algorithm, 'cfr' or 'dcfr(alpha=2)'; repeatable.",
-        ),
-    ]
-    seeds: Annotated[
-        str,
-        typer.Option(
-            metavar="NUMBER",
-            help="Run sampling algorithms with the seeds 0 to NUMBER - 1, or with the seeds "
-            "'A,B,C'.",
-        ),
-    ] = "1"
-    repeats: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Run each solve this many times, and show medians of the seconds."
-        ),
-    ] = 1
-    iters: argument_parsers.Iterations = None
-    nodes: argument_parsers.Nodes = None
-    time_limit: argument_parsers.TimeLimit = None
-    target: argument_parsers.Target = None
-    processes: Annotated[
-        int,
-        typer.Option(
-            help="Run this many solves at a time; more than 1 distorts the measured seconds."
-        ),
-    ] = 1
-    memory_limit: argument_parsers.MemoryLimit = None
-    cluster: argument_parsers.Cluster = None
-    levels: Levels = DEFAULT_LEVELS
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw exploitability against nodes and seconds, or against '--x' as 'plot' takes "
-            "it, to this file (.png ...)."
-        ),
-    ] = None
-    x: Annotated[list[str] | None, setting("Draw against these efforts, as 'plot' takes them.")] = (
-        None
-    )
+    Options:
+        table: Write to this CSV file; if it exists, the sweep continues.
+        games: Solve this game, 'kuhn' or 'leduc(ranks=4)'; repeatable.
+        algorithms: Solve with this algorithm, 'cfr' or 'dcfr(alpha=2)'; repeatable.
+        seeds (NUMBER): Run sampling algorithms with the seeds 0 to NUMBER - 1, or with the seeds
+            'A,B,C'.
+        repeats: Run each solve this many times, and show medians of the seconds.
+        plot: Draw exploitability against nodes and seconds, or against '--x' as 'plot' takes it, to
+            this file (.png ...).
+
+    Settings:
+        levels (A,B,C): Print the effort to reach these exploitabilities.
+        processes: Run this many solves at a time; more than 1 distorts the measured seconds.
+        x: Draw against these efforts, as 'plot' takes them.
+    """
+
+    table: Path
+    _: KW_ONLY
+    games: Annotated[list[str], typer.Option("--game", "-g")]
+    algorithms: Annotated[list[str], typer.Option("--algorithm", "-a")]
+    seeds: str = "1"
+    repeats: Annotated[int, typer.Option(min=1)] = 1
+    iters: LargeNumber = None
+    nodes: LargeNumber = None
+    time_limit: float | None = None
+    target: str | None = None
+    processes: int = 1
+    memory_limit: str | None = None
+    cluster: str | None = None
+    levels: str = DEFAULT_LEVELS
+    plot: Path | None = None
+    x: list[str] | None = None
 
 
-@takes(SweepOptions)
+@command(SweepOptions)
 def sweep(options: SweepOptions) -> None:
     """Solve games by algorithms from seeds, into one table.
 
@@ -136,31 +109,33 @@ def sweep(options: SweepOptions) -> None:
         report.print_lines(f"wrote {options.plot}")
 
 
-@errors_in_one_line()
+@command()
 def plot(
-    table: Annotated[Path, typer.Argument(help="The CSV file that 'tensorcfr sweep' wrote.")],
-    output: argument_parsers.Picture = None,
-    x: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Draw against nodes, decision_nodes, learning_nodes (decision nodes, where a "
-            "traversal from which all players learn counts once), seconds or iterations; "
-            "repeatable; by default nodes and seconds."
-        ),
-    ] = None,
-    games: Annotated[
-        list[str] | None, typer.Option("--game", "-g", help="Draw only this game; repeatable.")
-    ] = None,
-    algorithms: Annotated[
-        list[str] | None,
-        typer.Option("--algorithm", "-a", help="Draw only this algorithm; repeatable."),
-    ] = None,
-    title: Annotated[str | None, setting("Set the title of the picture.")] = None,
-    levels: Levels = DEFAULT_LEVELS,
+    table: Path,
+    *,
+    output: Output = None,
+    x: list[str] | None = None,
+    games: Annotated[list[str] | None, typer.Option("--game", "-g")] = None,
+    algorithms: Annotated[list[str] | None, typer.Option("--algorithm", "-a")] = None,
+    title: str | None = None,
+    levels: str = DEFAULT_LEVELS,
 ) -> None:
     """Draw a sweep, and print its summary.
 
     The summary is the effort to reach given exploitabilities.
+
+    Options:
+        table: The CSV file that 'tensorcfr sweep' wrote.
+        output: Write the picture to this file (.png, .svg, .pdf ...).
+        x: Draw against nodes, decision_nodes, learning_nodes (decision nodes, where a traversal
+            from which all players learn counts once), seconds or iterations; repeatable; by default
+            nodes and seconds.
+        games: Draw only this game; repeatable.
+        algorithms: Draw only this algorithm; repeatable.
+
+    Settings:
+        title: Set the title of the picture.
+        levels (A,B,C): Print the effort to reach these exploitabilities.
     """
     argument_parsers.check_plot("--output", output, x or ())
     marks = argument_parsers.read_levels(levels)

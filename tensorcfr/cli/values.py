@@ -26,28 +26,9 @@ from ..model.infoset_rows import InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 from . import argument_parsers, json_output, report
-from .argument_parsers import output_option, setting
-from .console import errors_in_one_line, plain_console
-from .json_output import Json, print_json
-
-Player = Annotated[
-    int | None, typer.Option(metavar="NUMBER", help="Show only infosets of this player.")
-]
-Pattern = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PATTERN",
-        help="Show only infosets whose label matches, where '*' is any text and '?' one "
-        "character, 'K*'.",
-    ),
-]
-Node = Annotated[
-    str | None,
-    typer.Option(
-        help="Show only infosets of this public node: the label without the hand, 'rr' in "
-        "Leduc; 'start' is the first ('tensorcfr chart --list' lists them)."
-    ),
-]
+from .console import plain_console
+from .declared_options import FromZero, Json, Locks, Output, Settings, command
+from .json_output import print_json
 
 
 @dataclass(frozen=True)
@@ -96,43 +77,41 @@ class Selection:
         return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)
 
 
-OffPath = Annotated[
-    bool,
-    typer.Option(
-        "--off-path",
-        help="Print the largest and the mean regret over all infosets, given that they are "
-        "reached.",
-    ),
-]
-Rows = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        help="Print this many infosets per player; 0 prints all, which --json does by default.",
-    ),
-]
 DEFAULT_ROWS = 10
 
 
-@errors_in_one_line()
+@command()
 def show(
-    file: Annotated[Path, typer.Argument(help="A solution saved by 'tensorcfr solve --save'.")],
-    player: Player = None,
-    infoset: Pattern = None,
-    node: Node = None,
-    strategy: Annotated[bool, setting("Print the strategy.", "--strategy/--no-strategy")] = True,
-    values: Annotated[
-        bool,
-        typer.Option("--values/--no-values", help="Print reaches and expected values, too."),
-    ] = True,
-    rows: Rows = None,
-    off_path: OffPath = False,
+    file: Path,
+    *,
+    player: int | None = None,
+    infoset: str | None = None,
+    node: str | None = None,
+    strategy: bool = True,
+    values: bool = True,
+    rows: Annotated[int | None, typer.Option(min=0)] = None,
+    off_path: bool = False,
     as_json: Json = False,
 ) -> None:
     """Print a saved solution.
 
     It has the figures of the solution, and for every infoset its reach, its expected value, and the
     probability and expected value of each action.
+
+    Options:
+        file: A solution saved by 'tensorcfr solve --save'.
+        player (NUMBER): Show only infosets of this player.
+        infoset (PATTERN): Show only infosets whose label matches, where '*' is any text and '?' one
+            character, 'K*'.
+        node: Show only infosets of this public node: the label without the hand, 'rr' in Leduc;
+            'start' is the first ('tensorcfr chart --list' lists them).
+        values: Print reaches and expected values, too.
+        rows: Print this many infosets per player; 0 prints all, which --json does by default.
+        off_path: Print the largest and the mean regret over all infosets, given that they are
+            reached.
+
+    Settings:
+        strategy: Print the strategy.
     """
     solution = Solution.load(file, registered=False)
     chosen = Selection(player, infoset, node)
@@ -157,41 +136,34 @@ def show(
         report.print_regrets(solution.game, regrets)
 
 
-@errors_in_one_line()
+@command()
 def evaluate(
-    source: Annotated[
-        str,
-        typer.Argument(help="A solution (.npz) or a game: 'leduc', game.efg, 'openspiel:...'."),
-    ],
-    strategy: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Evaluate this strategy (csv, json, parquet, npz); by default the solution's."
-        ),
-    ] = None,
-    locks: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lock",
-            metavar="INFOSET:ACTION=P,...",
-            help="Fix probabilities of an infoset, also in best responses; repeatable.",
-        ),
-    ] = None,
-    best_response: Annotated[
-        int | None,
-        typer.Option(metavar="PLAYER", help="Write the best response of this player to --output."),
-    ] = None,
-    output: Annotated[
-        Path | None, output_option("Write to this file (csv, json, parquet, npz).")
-    ] = None,
-    worst: Annotated[
-        int, typer.Option(min=0, help="Print this many infosets with the largest losses.")
-    ] = 0,
-    off_path: OffPath = False,
-    memory_limit: argument_parsers.MemoryLimit = None,
+    source: str,
+    strategy: Path | None = None,
+    *,
+    locks: Locks = None,
+    best_response: int | None = None,
+    output: Output = None,
+    worst: FromZero = 0,
+    off_path: bool = False,
+    memory_limit: str | None = None,
     as_json: Json = False,
 ) -> None:
-    """Evaluate a strategy: values, best responses, exploitability."""
+    """Evaluate a strategy: values, best responses, exploitability.
+
+    Options:
+        source: A solution (.npz) or a game: 'leduc', game.efg, 'openspiel:...'.
+        strategy: Evaluate this strategy (csv, json, parquet, npz); by default the solution's.
+        best_response (PLAYER): Write the best response of this player to --output.
+        output: Write to this file (csv, json, parquet, npz).
+        worst: Print this many infosets with the largest losses.
+        off_path: Print the largest and the mean regret over all infosets, given that they are
+            reached.
+
+    Settings:
+        locks (INFOSET:ACTION=P,...): Fix probabilities of an infoset, also in best responses;
+            repeatable.
+    """
     if (best_response is None) != (output is None):
         raise ValueError("--best-response and --output must be given together")
     argument_parsers.check_target("--output", output)
@@ -221,19 +193,25 @@ def evaluate(
         )
 
 
-@errors_in_one_line()
+@command()
 def size(
-    game: Annotated[
-        str, typer.Argument(help="A built-in game, a file of Gambit, or 'openspiel:...'.")
-    ],
-    settings: argument_parsers.Settings = None,
-    seconds: Annotated[float, setting("Sample histories for this many seconds.")] = 2.0,
-    seed: Annotated[int, setting("Sample with this seed.", min=0)] = 0,
+    game: str,
+    *,
+    settings: Settings = None,
+    seconds: float = 2.0,
+    seed: FromZero = 0,
     as_json: Json = False,
 ) -> None:
     """Print the size of a game without compiling it.
 
     Games with private hands are counted; other games are estimated from sampled histories.
+
+    Options:
+        game: A built-in game, a file of Gambit, or 'openspiel:...'.
+
+    Settings:
+        seconds: Sample histories for this many seconds.
+        seed: Sample with this seed.
     """
     parameters = argument_parsers.read_settings(settings, game)
     measured = game_size(game, seconds=seconds, seed=seed, **parameters)
@@ -257,20 +235,25 @@ def _game_and_policy(
     return game, find_policy(game, strategy)
 
 
-@errors_in_one_line()
+@command()
 def regrets(
-    game: Annotated[str, typer.Argument(help="A game; 'tensorcfr games' lists them.")] = "kuhn",
-    algorithm: Annotated[
-        str, typer.Option(help="Run this iterative algorithm; 'tensorcfr algorithms' lists them.")
-    ] = "cfr(alternating=False)",
-    checkpoints: Annotated[
-        str, typer.Option(metavar="T,T,...", help="Print regrets after these iterations.")
-    ] = "10,100,1000",
-    seed: argument_parsers.Seed = None,
+    game: str = "kuhn",
+    *,
+    algorithm: str = "cfr(alternating=False)",
+    checkpoints: str = "10,100,1000",
+    seed: int | None = None,
 ) -> None:
     """Print average regrets of all iterations, with their bounds.
 
     The table also has the average value of the strategies that were played.
+
+    Options:
+        game: A game; 'tensorcfr games' lists them.
+        algorithm: Run this iterative algorithm; 'tensorcfr algorithms' lists them.
+        checkpoints (T,T,...): Print regrets after these iterations.
+
+    Settings:
+        seed
     """
     record = argument_parsers.read_algorithm(algorithm)
     marks = argument_parsers.read_marks(checkpoints)

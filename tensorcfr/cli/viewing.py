@@ -14,7 +14,7 @@ from ..compilers import compile_game
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from . import argument_parsers
-from .console import errors_in_one_line
+from .declared_options import LargeNumber, command
 
 if TYPE_CHECKING:
     from ..viewer.page import PageSize
@@ -32,62 +32,44 @@ def _tell_size(path: Path, size: PageSize) -> None:
         raise ValueError(f"{path} is not written")
 
 
-@errors_in_one_line()
+@command()
 def view(
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            help="A solution saved by 'tensorcfr solve --save', or a game, which is solved while "
-            "you look at it. Without it a form for a spot opens."
-        ),
-    ] = None,
-    second_file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[OTHER]",
-            help="Another solution of the same game, or of one that differs in utilities only, for "
-            "comparison.",
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(help="Write one page for sharing to this file, and do not start the viewer."),
-    ] = None,
-    most: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Write at most this many nodes, the first ones, to the page of --html."
-        ),
-    ] = MOST_NODES_OF_PAGE,
-    line: Annotated[
-        str,
-        typer.Option(help="Begin the page of --html at this line, 'check bet66', or infoset."),
-    ] = "",
-    street: Annotated[
-        bool, typer.Option("--street", help="End the page of --html at the next card.")
-    ] = False,
-    algorithm: argument_parsers.SolvedBy = None,
-    iters: argument_parsers.SolvedIn = None,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Listen on this port; 0 is any free port.")
-    ] = 0,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the browser.")
-    ] = True,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            help="Save and open spots, ranges and solutions in this folder; by default the "
-            "user's folder for data of programs."
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Let --html replace an existing file.")
-    ] = False,
+    source: str | None = None,
+    second_file: Path | None = None,
+    *,
+    html: Path | None = None,
+    most: Annotated[int, typer.Option(min=1)] = MOST_NODES_OF_PAGE,
+    line: str = "",
+    street: bool = False,
+    algorithm: str | None = None,
+    iters: LargeNumber = None,
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 0,
+    browser: bool = True,
+    folder: Path | None = None,
+    force: bool = False,
 ) -> None:
     """Show a solution in the browser.
 
     Only this machine can open the page. Ctrl-C ends, and keeps solutions that the page has solved.
+
+    Options:
+        source: A solution saved by 'tensorcfr solve --save', or a game, which is solved while you
+            look at it. Without it a form for a spot opens.
+        second_file ([OTHER]): Another solution of the same game, or of one that differs in
+            utilities only, for comparison.
+        html: Write one page for sharing to this file, and do not start the viewer.
+        line: Begin the page of --html at this line, 'check bet66', or infoset.
+        algorithm: Solve a game with this algorithm; by default {DEFAULTS}.
+        iters (NUMBER): Solve a game with this many iterations; by default {DEFAULT_ITERATIONS}.
+        port: Listen on this port; 0 is any free port.
+        browser: Open the browser.
+        folder: Save and open spots, ranges and solutions in this folder; by default the user's
+            folder for data of programs.
+        force: Let --html replace an existing file.
+
+    Settings:
+        most: Write at most this many nodes, the first ones, to the page of --html.
+        street: End the page of --html at the next card.
     """
     # Other commands start in less time without the viewer.
     from .. import viewer
