@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,23 @@ from .report import print_lines
 from .spot_report import board_lines
 
 
-@dataclass(frozen=True)
-class BoardOptions:
-    """Options of ``boards``.
+@command()
+def boards(
+    spot: Path,
+    chosen: list[str],
+    *,
+    table: Path | None = None,
+    node: str = START,
+    algorithm: str | None = None,
+    target: str | None = None,
+    threads: Threads = AUTO,
+    precision: str | None = None,
+    equity: bool = True,
+    memory_limit: str | None = None,
+) -> None:
+    """Solve a spot on many boards, and print the strategy on each.
+
+    After an interruption, the same command with the same --table continues.
 
     Options:
         spot: A file with a spot; its board is ignored.
@@ -36,30 +49,9 @@ class BoardOptions:
             {ON_SPOTS}, and dcfr with prizes.
         equity: Compute equities, which takes up to a second per flop.
     """
-
-    spot: Path
-    chosen: list[str]
-    _: KW_ONLY
-    table: Path | None = None
-    node: str = START
-    algorithm: str | None = None
-    target: str | None = None
-    threads: Threads = AUTO
-    precision: str | None = None
-    equity: bool = True
-    memory_limit: str | None = None
-
-
-@command(BoardOptions)
-def boards(options: BoardOptions) -> None:
-    """Solve a spot on many boards, and print the strategy on each.
-
-    After an interruption, the same command with the same --table continues.
-    """
-    table = options.table
     if table is not None and table.suffix.lower() != ".csv":
         raise ValueError(f"--table {table}: the name of the file must end in .csv")
-    spot = read_spot(options.spot)
+    rules = read_spot(spot)
     try:
         with progress_bar(total=1.0) as move:
 
@@ -68,16 +60,16 @@ def boards(options: BoardOptions) -> None:
                 move(description="solving", completed=done / count, figures=figures)
 
             report = solve_boards(
-                spot,
-                _chosen_boards(options.chosen),
-                line=options.node,
-                algorithm=options.algorithm and argument_parsers.read_algorithm(options.algorithm),
-                target=argument_parsers.read_target(options.target),
-                precision=options.precision,
-                threads=options.threads,
-                equity=options.equity,
+                rules,
+                _chosen_boards(chosen),
+                line=node,
+                algorithm=algorithm and argument_parsers.read_algorithm(algorithm),
+                target=argument_parsers.read_target(target),
+                precision=precision,
+                threads=threads,
+                equity=equity,
                 table=table,
-                memory_limit=argument_parsers.read_memory_limit(options.memory_limit),
+                memory_limit=argument_parsers.read_memory_limit(memory_limit),
                 progress=solved,
             )
     except KeyboardInterrupt:
@@ -85,7 +77,7 @@ def boards(options: BoardOptions) -> None:
             f"; finished boards are in {table}: run the same command to continue" if table else ""
         )
         end(f"interrupted{continuation}", exit_status())
-    print_lines(*board_lines(report, options.node, spot.unit_name.strip()))
+    print_lines(*board_lines(report, node, rules.unit_name.strip()))
 
 
 def _chosen_boards(chosen: list[str]) -> list[str] | int:

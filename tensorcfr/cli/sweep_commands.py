@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,9 +19,28 @@ USUAL_EFFORTS = ("nodes", "seconds")
 DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
 
 
-@dataclass(frozen=True)
-class SweepOptions:
-    """Options of ``sweep``.
+@command()
+def sweep(
+    table: Path,
+    *,
+    games: Annotated[list[str], typer.Option("--game", "-g")],
+    algorithms: Annotated[list[str], typer.Option("--algorithm", "-a")],
+    seeds: str = "1",
+    repeats: Annotated[int, typer.Option(min=1)] = 1,
+    iters: LargeNumber = None,
+    nodes: LargeNumber = None,
+    time_limit: float | None = None,
+    target: str | None = None,
+    processes: int = 1,
+    memory_limit: str | None = None,
+    cluster: str | None = None,
+    levels: str = DEFAULT_LEVELS,
+    plot: Path | None = None,
+    x: list[str] | None = None,
+) -> None:
+    """Solve games by algorithms from seeds, into one table.
+
+    Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command continues the sweep.
 
     Options:
         table: Write to this CSV file; if it exists, the sweep continues.
@@ -39,37 +57,12 @@ class SweepOptions:
         processes: Run this many solves at a time; more than 1 distorts the measured seconds.
         x: Draw against these efforts, as 'plot' takes them.
     """
-
-    table: Path
-    _: KW_ONLY
-    games: Annotated[list[str], typer.Option("--game", "-g")]
-    algorithms: Annotated[list[str], typer.Option("--algorithm", "-a")]
-    seeds: str = "1"
-    repeats: Annotated[int, typer.Option(min=1)] = 1
-    iters: LargeNumber = None
-    nodes: LargeNumber = None
-    time_limit: float | None = None
-    target: str | None = None
-    processes: int = 1
-    memory_limit: str | None = None
-    cluster: str | None = None
-    levels: str = DEFAULT_LEVELS
-    plot: Path | None = None
-    x: list[str] | None = None
-
-
-@command(SweepOptions)
-def sweep(options: SweepOptions) -> None:
-    """Solve games by algorithms from seeds, into one table.
-
-    Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command continues the sweep.
-    """
-    if options.x and not options.plot:
+    if x and not plot:
         raise ValueError("--x needs --plot")
-    argument_parsers.check_plot("--plot", options.plot, options.x or ())
-    if options.cluster:
+    argument_parsers.check_plot("--plot", plot, x or ())
+    if cluster:
         quiet("distributed")
-    marks = argument_parsers.read_levels(options.levels)
+    marks = argument_parsers.read_levels(levels)
     try:
         with progress_bar(total=1.0) as move:
 
@@ -81,32 +74,30 @@ def sweep(options: SweepOptions) -> None:
                 move(description=finished, completed=progress.share, figures=figures)
 
             rows = run(
-                options.table,
-                options.games,
-                options.algorithms,
-                seeds=argument_parsers.read_seeds(options.seeds),
-                repeats=options.repeats,
-                iters=options.iters,
-                nodes=options.nodes,
-                time_limit=options.time_limit,
-                target=options.target,
-                processes=options.processes,
-                memory_limit=argument_parsers.read_memory_limit(options.memory_limit),
+                table,
+                games,
+                algorithms,
+                seeds=argument_parsers.read_seeds(seeds),
+                repeats=repeats,
+                iters=iters,
+                nodes=nodes,
+                time_limit=time_limit,
+                target=target,
+                processes=processes,
+                memory_limit=argument_parsers.read_memory_limit(memory_limit),
                 progress=show,
-                cluster=options.cluster,
+                cluster=cluster,
             )
     except KeyboardInterrupt:
-        known = read_sweep(options.table) if options.table.exists() else []
+        known = read_sweep(table) if table.exists() else []
         done = sum(row.ends_cell for row in known)
-        message = (
-            f"{done:,} finished solves are in {options.table}: run the same command to continue"
-        )
+        message = f"{done:,} finished solves are in {table}: run the same command to continue"
         end(f"interrupted; {message}", exit_status())
     report.print_summary(rows, marks)
-    report.print_lines(f"wrote {options.table}: {len(rows):,} rows")
-    if options.plot:
-        _draw(rows, options.plot, x=options.x or USUAL_EFFORTS)
-        report.print_lines(f"wrote {options.plot}")
+    report.print_lines(f"wrote {table}: {len(rows):,} rows")
+    if plot:
+        _draw(rows, plot, x=x or USUAL_EFFORTS)
+        report.print_lines(f"wrote {plot}")
 
 
 @command()
