@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 from support.command_line import FAILURE, USAGE, invoke, printed, refused
 from tensorcfr import compile_game, solve
 from tensorcfr.algorithms import CHANCE_SAMPLING
 from tensorcfr.cli import app as commands
 from tensorcfr.cli.guide import TASKS
+from tensorcfr.games import SPOTS
 
 
 def names(functions: tuple[Any, ...]) -> list[str]:
@@ -86,6 +88,26 @@ def test_help_lists_groups_and_settings() -> None:
     assert "--iters" in options
     assert "keep_best" not in options
     assert "keep_best" in settings
+
+
+def test_every_option_is_explained() -> None:
+    """By the docstring of its command, by its record of options, or by the shared words."""
+    group: Any = get_command(commands.app)
+    explained = {
+        (name, one.name): one
+        for name, command in group.commands.items()
+        for one in command.params
+        if one.param_type_name == "argument" or not one.is_eager
+    }
+    assert [place for place, one in explained.items() if not one.help] == []
+    shared, with_spots = explained["solve", "nodes"], explained["spot", "game"]
+    assert (shared.hidden, explained["sweep", "nodes"].hidden) == (True, False)
+    assert shared.metavar == "NUMBER"
+    assert ", ".join(SPOTS) in with_spots.help
+    assert (with_spots.hidden, explained["play", "game"].hidden) == (False, True)
+    both, one_way = explained["boards", "equity"], explained["play", "hints"]
+    assert (both.opts, both.secondary_opts) == (["--equity"], ["--no-equity"])
+    assert (one_way.opts, one_way.secondary_opts) == (["--hints"], [])
 
 
 def test_what_one_may_want() -> None:
