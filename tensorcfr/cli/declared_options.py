@@ -23,6 +23,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -101,6 +102,11 @@ def help_of(source: Any) -> Iterator[tuple[str, OptionHelp]]:
                 yield name, OptionHelp(title == "Settings", metavar or None, text or None)
 
 
+@cache
+def _shared_help() -> dict[str, OptionHelp]:
+    return dict(help_of(SHARED))
+
+
 def command(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function, whose errors are reported in one line.
 
@@ -111,7 +117,7 @@ def command(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None
 
     def make(function: Callable[..., None]) -> Callable[..., None]:
         sources: tuple[Any, ...] = groups or (function,)
-        explained = dict(help_of(SHARED))
+        explained = dict(_shared_help())
         for name, option in (pair for source in sources for pair in help_of(source)):
             shared = explained.get(name, option)
             explained[name] = option if option.help else shared._replace(hidden=option.hidden)
