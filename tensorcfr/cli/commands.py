@@ -1,8 +1,8 @@
 """Commands in groups, with options from a file of settings.
 
-An option that is hidden is a *setting*: the help of its command lists it by its key in
-the TOML file that ``--settings`` names. A key at the top of the file is for all commands that have
-it, and a key in a table for the command of that name:
+An option that is hidden is a *setting*: the help of its command lists it by its key in the TOML
+file that ``--settings`` names. A key at the top of the file is for all commands that have it, and a
+key in a table for the command of that name:
 
     memory_limit = "2GiB"
 
