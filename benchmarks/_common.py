@@ -51,9 +51,6 @@ class Contest:
     """Argument of ``tensorcfr.compile_game``."""
     openspiel: str
     """Argument of ``pyspiel.load_game``, also for LiteEFG."""
-    goal_openspiel: float | None = None
-    """Goal: the factor by which tensorcfr is faster than OpenSpiel's CFR."""
-    goal_liteefg: float | None = None
     iterations: int = 1
     """Iterations of a peer per round; in the pytest suite, of every tool."""
     agree_after: int = 1
@@ -64,22 +61,18 @@ class Contest:
 CONTESTS = {
     contest.name: contest
     for contest in (
-        Contest("kuhn", "Kuhn poker", "kuhn", "kuhn_poker", 30, None, 4000, 10),
-        Contest("leduc", "Leduc poker", "leduc", "leduc_poker", 1000, 30, 60, 10),
+        Contest("kuhn", "Kuhn poker", "kuhn", "kuhn_poker", 4000, 10),
+        Contest("leduc", "Leduc poker", "leduc", "leduc_poker", 60, 10),
         Contest(
             "goofspiel",
             "goofspiel, 5 cards",
             "goofspiel(cards=5)",
             "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=5,"
             "points_order=descending,returns_type=win_loss))",
-            300,
-            None,
             16,
             1,
         ),
-        Contest(
-            "liars_dice", "liar's dice, 1 die each", "liars_dice", "liars_dice", 2000, 250, 4, 10
-        ),
+        Contest("liars_dice", "liar's dice, 1 die each", "liars_dice", "liars_dice", 4, 10),
     )
 }
 

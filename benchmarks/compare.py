@@ -496,43 +496,6 @@ def _scaling_section() -> str:
     )
 
 
-def goals(found: dict[str, Any]) -> str:
-    """Return a table of the project's own goals, met or not."""
-    lines = []
-
-    def judge(what: str, value: float, goal: float, *, at_most: bool = False) -> None:
-        met = value <= goal if at_most else value >= goal
-        lines.append(
-            f"{'met   ' if met else 'MISSED'} {what}: {significant(value)} "
-            f"({'at most' if at_most else 'at least'} {goal:g})"
-        )
-
-    for name, contest in CONTESTS.items():
-        game = found["games"][name]
-        for peer, goal in (
-            ("OpenSpiel", contest.goal_openspiel),
-            ("LiteEFG", contest.goal_liteefg),
-        ):
-            if goal is not None and peer in game["tools"]:
-                timed = game["tools"][peer]
-                judge(f"{name}, times faster than {peer}", timed["ratio"], goal)
-                judge(f"{name}, the same, first round", timed["first_ratio"], goal)
-                inside = game["tensorcfr"]["imported_in_iterations"]
-                if peer == "OpenSpiel" and inside:
-                    judge(f"{name}, the same, imported", timed["ratio"] / inside, goal / 2)
-        for source, goal in (("built_in", 1e6), ("from_openspiel", 5e5)):
-            if source in game["compile"] and name != "kuhn":
-                rate = game["compile"][source]["histories_per_second"]
-                judge(f"{name}, histories/s compiled {source}", rate, goal)
-        cost = game["tensorcfr"]["evaluation_in_single_steps"]
-        judge(f"{name}, single steps per evaluation", cost, 1.5, at_most=True)
-    contact = found["first_contact"]
-    judge("import, seconds", contact["import"]["seconds"], 0.6, at_most=True)
-    judge("Leduc warm, seconds", contact["warm"]["seconds"], 1.0, at_most=True)
-    judge("Leduc cold, seconds", contact["cold"]["seconds"], 10.0, at_most=True)
-    return "\n".join(lines)
-
-
 def main() -> None:
     """Measure, write, print."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
@@ -547,7 +510,6 @@ def main() -> None:
     page = markdown(found)
     (ROOT / "docs" / "results" / "speed.md").write_text(page)
     print(page)
-    progress(goals(found))
     progress(f"{time.perf_counter() - started:.0f} s in all")
 
 
