@@ -27,22 +27,17 @@ from ._common import (
     Runner,
     TensorCFR,
     available,
-    block_terminals,
     duration,
     installed_tools,
     interleaved,
     machine,
     machine_lines,
     megabytes,
-    operations,
-    payoff_entries,
     progress,
     ratio,
     significant,
     table,
-    traffic,
 )
-from .bandwidth import bound, peak_operations, triad_bandwidth
 from .first_contact import first_contact
 from .first_contact import markdown as first_contact_markdown
 from .footprint import footprint
@@ -88,17 +83,11 @@ def compare_iterations(contest: Contest) -> dict[str, Any]:
         rounds=ROUNDS,
         round_seconds=0.05,
     )
-    moved = traffic(own.game)
     return {
         "histories": own.game.n_histories,
         "infosets": own.game.n_infosets,
         "sequences": own.game.n_sequences,
         "solved_sequences": own.game.solver_form.n_sequences,
-        "payoff_entries": payoff_entries(own.game.solver_form),
-        "block_terminals": block_terminals(own.game.solver_form),
-        "moved_bytes": moved.moved,
-        "working_set_bytes": moved.working_set,
-        "operations": operations(own.game),
         "tools": {
             tool: timing.to_dict()
             | {
@@ -237,11 +226,6 @@ def measure(*, quick: bool) -> dict[str, Any]:
             progress(f"{contest.title}: to targets …")
             game["targets"] = time_to_targets(contest)
         found["games"][contest.name] = game
-    progress("memory bandwidth …")
-    found["bandwidth"] = triad_bandwidth()
-    found["peak"] = peak_operations()
-    for game in found["games"].values():
-        game["roofline"] = bound(game["moved_bytes"], game["working_set_bytes"], found["bandwidth"])
     progress("fresh processes …")
     found["first_contact"] = first_contact(
         warm_rounds=3 if quick else 7, cold_rounds=1 if quick else 2
@@ -256,13 +240,13 @@ def markdown(found: dict[str, Any]) -> str:
     """Return the text of docs/results/speed.md."""
     sections = [
         "# Results: speed\n\nHow fast is an iteration, next to OpenSpiel and LiteEFG?  All tools "
-        f"take turns in one run, on one core.  `{found['command']}` writes this page.\n\n"
+        f"take turns in one run, on one core.  `{found['command']}` writes this page.  "
+        "[The field](field.md#the-bound) compares iterations with the bandwidth of the memory.\n\n"
         f"{machine_lines(found['machine'])}",
         _iterations_section(found),
         _targets_section(found),
         _set_up_section(found),
         _inside_section(found),
-        _roofline_section(found),
         _scaling_section(),
         "## First contact\n\nTime from the start of the interpreter to the first printed line "
         "(the import: inside the process); medians.  The difference, "
@@ -431,52 +415,6 @@ def _inside_section(found: dict[str, Any]) -> str:
                 "`iterate(1)`",
                 "`evaluate()`",
                 "in steps",
-            ],
-            _rows(found, cells),
-        )
-    )
-
-
-def _roofline_section(found: dict[str, Any]) -> str:
-    speeds = ", ".join(
-        f"{level} {significant(rate / 1e9)} GB/s" for level, rate in found["bandwidth"].items()
-    )
-
-    def cells(contest: Contest, game: dict[str, Any]) -> list[str]:
-        roof = game["roofline"]
-        seconds = game["tools"]["tensorcfr"]["seconds"]
-        return [
-            megabytes(roof["working_set_bytes"]),
-            roof["level"],
-            megabytes(roof["moved_bytes"]),
-            duration(roof["bound_seconds"]),
-            duration(seconds),
-            f"{seconds / roof['bound_seconds']:.1f}{TIMES}",
-            f"{game['operations'] / 1e3:,.0f} k",
-            duration(game["operations"] / found["peak"]),
-        ]
-
-    return (
-        "## Distance from the memory\n\n"
-        f"Triad bandwidth of one core, by the level that holds the arrays: {speeds}.\n\n"
-        "- *bound*: the bytes that an iteration streams, at the bandwidth of the level that holds "
-        "the working set.  They are payoff values and columns, and every pass over reaches, "
-        "strategies, regrets, values and averages; gathers count as free.  With data in the first "
-        "or second level, arithmetic and short loops cost more than bytes.\n"
-        "- *their bound*: the operations of an iteration (multiplications, additions and "
-        f"comparisons of float64) at {found['peak'] / 1e9:.0f} G/s, the rate of a loop of fused "
-        "multiplications and additions in the first level.  It is lower in all games.\n\n"
-        + table(
-            [
-                "game",
-                "working set",
-                "level",
-                "moved",
-                "bound",
-                "measured",
-                "distance",
-                "operations",
-                "their bound",
             ],
             _rows(found, cells),
         )

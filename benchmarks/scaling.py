@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tensorcfr
+from tensorcfr.payoff import PayoffBlocks, PayoffEntries
 from tensorcfr.plots.style import TITLE_SIZE, line_style, log_axes, new_figure, save_picture
 from tensorcfr.solvers.solver import bytes_needed
 
@@ -23,17 +24,14 @@ from ._common import (
     RESULTS,
     ROOT,
     Timing,
-    block_terminals,
     cache_level,
     duration,
     interleaved,
     machine,
     machine_lines,
     megabytes,
-    payoff_entries,
     progress,
     table,
-    traffic,
 )
 
 FAMILIES = {
@@ -113,15 +111,19 @@ def measure(*, quick: bool) -> Iterator[Point]:
                 progress(f"  left out: {error}")
                 continue
             timing: Timing = interleaved({"": solver.iterate})[""]
-            working_set = traffic(game).working_set
+            form = game.solver_form
+            entries, blocks = form.part(PayoffEntries), form.part(PayoffBlocks)
+            arrays = [*(array for part in form.operator for array in part), form.infoset_parent]
+            # Regrets, averages, strategies, reaches and values.
+            working_set = sum(array.nbytes for array in arrays) + 5 * 8 * form.n_sequences
             yield Point(
                 family=family,
                 game=game.name,
                 histories=game.n_histories,
                 infosets=game.n_infosets,
-                solved_sequences=game.solver_form.n_sequences,
-                payoff_entries=payoff_entries(game.solver_form),
-                block_terminals=block_terminals(game.solver_form),
+                solved_sequences=form.n_sequences,
+                payoff_entries=0 if entries is None else len(entries.value),
+                block_terminals=0 if blocks is None else len(blocks.coefficient),
                 memory_bytes=game.nbytes + bytes_needed(game, solver.algorithm),
                 compile_seconds=compiling,
                 working_set_bytes=working_set,
