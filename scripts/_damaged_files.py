@@ -50,7 +50,7 @@ from tensorcfr.storage.game_files import pack_game
 from tensorcfr.sweep.sweep_table import parse_table
 from tensorcfr.uncompiled.uncompiled_game import UncompiledGame, UnknownRules
 
-from ._fuzzing import DefectError, Watch
+from ._fuzzing import DefectError, Watch, limited
 from ._mutations import MUTATIONS, Mutated
 from ._sound_files import (
     ARCHIVES,
@@ -148,7 +148,7 @@ class Inputs:
         kind = self.kind
         sound, mutation, (content, has_digest) = self.drawn(number)
         try:
-            with watch():
+            with limited(), watch():
                 found = read(kind, content, self.folder, sound.game)
         except ValueError as error:
             named = NAMED.get(kind, f"input.{ENDINGS.get(kind, kind)}")

@@ -26,14 +26,18 @@ def hear_hangs() -> None:
     signal.signal(signal.SIGPROF, hang)
 
 
+HANG_SECONDS = 5.0
+"""Processor time that an input may take."""
+
+
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limited() -> Iterator[None]:
     """Limit the processor time of a block.
 
     Raises:
-        HangError: The block takes more.
+        HangError: The block takes more than :data:`HANG_SECONDS`.
     """
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
     try:
         yield
     finally:

@@ -27,7 +27,7 @@ from tensorcfr.viewer.routes import FORM, ROUTES, refusal, respond_to
 from tensorcfr.viewer.session import Session
 from tensorcfr.viewer.spot_form import SpotForm
 
-from ._fuzzing import DefectError, Watch
+from ._fuzzing import DefectError, Watch, limited
 
 LIMIT = 24 << 20
 """Bytes that compiling may take."""
@@ -302,7 +302,7 @@ class Inputs:
         """
         dice = Random(f"{self.seed} {self.kind} {number}")
         try:
-            with nullcontext() if self.may_open else watch():
+            with limited(), nullcontext() if self.may_open else watch():
                 self.work(dice, self.seen)
         except DOCUMENTED as error:
             if not str(error):
