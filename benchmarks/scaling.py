@@ -9,13 +9,13 @@ raises has five payoff entries per sequence.  With more private hands, the entri
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tensorcfr
+from scripts._pages import write_rows
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries
 from tensorcfr.plots.style import TITLE_SIZE, line_style, log_axes, new_figure, save_picture
 from tensorcfr.solvers.solver import bytes_needed
@@ -217,11 +217,8 @@ def main() -> None:
     options = parser.parse_args()
     points = list(measure(quick=options.quick))
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "scaling.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*asdict(points[0]), "ns_per_sequence"], lineterminator="\n")
-        writer.writeheader()
-        for point in points:
-            writer.writerow(asdict(point) | {"ns_per_sequence": point.per_sequence})
+    rows = [asdict(point) | {"ns_per_sequence": point.per_sequence} for point in points]
+    write_rows(RESULTS / "scaling.csv", rows)
     plot(points, ROOT / "docs" / "scaling.png")
     print(machine_lines(machine()))
     print()
