@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import io
-import itertools
 import os
 import platform
 import shutil
@@ -27,13 +26,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 import tensorcfr
 from tensorcfr._util.hardware import cpu_model
-from tensorcfr.model.arrays import SequenceForm
-from tensorcfr.payoff import PayoffBlocks, PayoffEntries
-from tensorcfr.payoff.blocks import COUNT, MATRIX
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -51,9 +45,6 @@ class Contest:
     """Argument of ``tensorcfr.compile_game``."""
     openspiel: str
     """Argument of ``pyspiel.load_game``, also for LiteEFG."""
-    goal_openspiel: float | None = None
-    """Goal: the factor by which tensorcfr is faster than OpenSpiel's CFR."""
-    goal_liteefg: float | None = None
     iterations: int = 1
     """Iterations of a peer per round; in the pytest suite, of every tool."""
     agree_after: int = 1
@@ -64,22 +55,18 @@ class Contest:
 CONTESTS = {
     contest.name: contest
     for contest in (
-        Contest("kuhn", "Kuhn poker", "kuhn", "kuhn_poker", 30, None, 4000, 10),
-        Contest("leduc", "Leduc poker", "leduc", "leduc_poker", 1000, 30, 60, 10),
+        Contest("kuhn", "Kuhn poker", "kuhn", "kuhn_poker", 4000, 10),
+        Contest("leduc", "Leduc poker", "leduc", "leduc_poker", 60, 10),
         Contest(
             "goofspiel",
             "goofspiel, 5 cards",
             "goofspiel(cards=5)",
             "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=5,"
             "points_order=descending,returns_type=win_loss))",
-            300,
-            None,
             16,
             1,
         ),
-        Contest(
-            "liars_dice", "liar's dice, 1 die each", "liars_dice", "liars_dice", 2000, 250, 4, 10
-        ),
+        Contest("liars_dice", "liar's dice, 1 die each", "liars_dice", "liars_dice", 4, 10),
     )
 }
 
@@ -363,71 +350,6 @@ def _memory_bytes() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
-
-
-# Bytes and operations of an iteration
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """Bytes that one alternating iteration must move, from the sizes of the arrays."""
-
-    working_set: int
-    """Bytes of all arrays that an iteration touches."""
-    moved: int
-    """Bytes read and written if every pass streams its arrays once and all gathers hit a cache."""
-
-
-def traffic(game: tensorcfr.CompiledGame) -> Traffic:
-    """Count the bytes of an iteration.
-
-    The payoff product reads entries, columns, blocks and the others' reaches, and writes values.
-    The backward pass reads values, reads and writes regrets and strategies, and adds infoset values
-    to parents.  The forward pass reads strategies and parents, and reads and writes averages and
-    reaches.
-    """
-    form = game.solver_form
-    payoff = sum(array.nbytes for part in form.operator for array in part)
-    parents = form.infoset_parent.nbytes
-    sequences, infosets = 8 * form.n_sequences, 8 * form.n_infosets
-    others = form.n_players - 1
-    product = payoff + others * sequences + sequences
-    backward = sequences * (1 + 2 + 2) + 2 * infosets + parents
-    forward = sequences * (1 + 2 + 2) + infosets + parents
-    return Traffic(working_set=payoff + parents + 5 * sequences, moved=product + backward + forward)
-
-
-PASS_OPERATIONS = 16
-"""Operations of both passes per sequence: value, size, regret, clipping, sum, division, average,
-reach."""
-
-
-def operations(game: tensorcfr.CompiledGame) -> int:
-    """Return the multiplications, additions and comparisons of one alternating iteration."""
-    form = game.solver_form
-    total = PASS_OPERATIONS * form.n_sequences
-    if (blocks := form.part(PayoffBlocks)) is not None:
-        listed = [
-            int(np.count_nonzero(blocks.weight[begin:end]))
-            for begin, end in itertools.pairwise(blocks.program_offset.tolist())
-        ]
-        total += sum(
-            2 * length * (listed[2 * matrix] + listed[2 * matrix + 1])
-            for length, matrix in blocks.block[:, [COUNT, MATRIX]].tolist()
-        )
-    return total + 2 * payoff_entries(form) * max(form.n_players - 1, 1)
-
-
-def payoff_entries(form: SequenceForm) -> int:
-    """Return the number of single entries of the payoff operator."""
-    part = form.part(PayoffEntries)
-    return 0 if part is None else len(part.value)
-
-
-def block_terminals(form: SequenceForm) -> int:
-    """Return the number of terminals in the blocks of the payoff operator."""
-    part = form.part(PayoffBlocks)
-    return 0 if part is None else len(part.coefficient)
 
 
 # Words

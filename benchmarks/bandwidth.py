@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import Any
 
 import numba
 import numpy as np
 
-from ._common import cache_level, cache_sizes
+from ._common import cache_sizes
 
 ROUNDS = 5
 
@@ -69,14 +68,3 @@ def peak_operations() -> float:
         _multiply_add(a, 20_000)
         rates.append(2 * 16 * len(a) * 20_000 / (time.process_time() - started))
     return max(rates)
-
-
-def bound(moved: int, working_set: int, bandwidths: dict[str, float]) -> dict[str, Any]:
-    """Return a lower bound of the seconds of an iteration: the time to move its bytes."""
-    level = cache_level(working_set)
-    return {
-        "level": level,
-        "working_set_bytes": working_set,
-        "moved_bytes": moved,
-        "bound_seconds": moved / bandwidths[level],
-    }

@@ -27,22 +27,17 @@ from ._common import (
     Runner,
     TensorCFR,
     available,
-    block_terminals,
     duration,
     installed_tools,
     interleaved,
     machine,
     machine_lines,
     megabytes,
-    operations,
-    payoff_entries,
     progress,
     ratio,
     significant,
     table,
-    traffic,
 )
-from .bandwidth import bound, peak_operations, triad_bandwidth
 from .first_contact import first_contact
 from .first_contact import markdown as first_contact_markdown
 from .footprint import footprint
@@ -88,17 +83,11 @@ def compare_iterations(contest: Contest) -> dict[str, Any]:
         rounds=ROUNDS,
         round_seconds=0.05,
     )
-    moved = traffic(own.game)
     return {
         "histories": own.game.n_histories,
         "infosets": own.game.n_infosets,
         "sequences": own.game.n_sequences,
         "solved_sequences": own.game.solver_form.n_sequences,
-        "payoff_entries": payoff_entries(own.game.solver_form),
-        "block_terminals": block_terminals(own.game.solver_form),
-        "moved_bytes": moved.moved,
-        "working_set_bytes": moved.working_set,
-        "operations": operations(own.game),
         "tools": {
             tool: timing.to_dict()
             | {
@@ -237,11 +226,6 @@ def measure(*, quick: bool) -> dict[str, Any]:
             progress(f"{contest.title}: to targets …")
             game["targets"] = time_to_targets(contest)
         found["games"][contest.name] = game
-    progress("memory bandwidth …")
-    found["bandwidth"] = triad_bandwidth()
-    found["peak"] = peak_operations()
-    for game in found["games"].values():
-        game["roofline"] = bound(game["moved_bytes"], game["working_set_bytes"], found["bandwidth"])
     progress("fresh processes …")
     found["first_contact"] = first_contact(
         warm_rounds=3 if quick else 7, cold_rounds=1 if quick else 2
@@ -256,13 +240,13 @@ def markdown(found: dict[str, Any]) -> str:
     """Return the text of docs/results/speed.md."""
     sections = [
         "# Results: speed\n\nHow fast is an iteration, next to OpenSpiel and LiteEFG?  All tools "
-        f"take turns in one run, on one core.  `{found['command']}` writes this page.\n\n"
+        f"take turns in one run, on one core.  `{found['command']}` writes this page.  "
+        "[The field](field.md#the-bound) compares iterations with the bandwidth of the memory.\n\n"
         f"{machine_lines(found['machine'])}",
         _iterations_section(found),
         _targets_section(found),
         _set_up_section(found),
         _inside_section(found),
-        _roofline_section(found),
         _scaling_section(),
         "## First contact\n\nTime from the start of the interpreter to the first printed line "
         "(the import: inside the process); medians.  The difference, "
@@ -437,52 +421,6 @@ def _inside_section(found: dict[str, Any]) -> str:
     )
 
 
-def _roofline_section(found: dict[str, Any]) -> str:
-    speeds = ", ".join(
-        f"{level} {significant(rate / 1e9)} GB/s" for level, rate in found["bandwidth"].items()
-    )
-
-    def cells(contest: Contest, game: dict[str, Any]) -> list[str]:
-        roof = game["roofline"]
-        seconds = game["tools"]["tensorcfr"]["seconds"]
-        return [
-            megabytes(roof["working_set_bytes"]),
-            roof["level"],
-            megabytes(roof["moved_bytes"]),
-            duration(roof["bound_seconds"]),
-            duration(seconds),
-            f"{seconds / roof['bound_seconds']:.1f}{TIMES}",
-            f"{game['operations'] / 1e3:,.0f} k",
-            duration(game["operations"] / found["peak"]),
-        ]
-
-    return (
-        "## Distance from the memory\n\n"
-        f"Triad bandwidth of one core, by the level that holds the arrays: {speeds}.\n\n"
-        "- *bound*: the bytes that an iteration streams, at the bandwidth of the level that holds "
-        "the working set.  They are payoff values and columns, and every pass over reaches, "
-        "strategies, regrets, values and averages; gathers count as free.  With data in the first "
-        "or second level, arithmetic and short loops cost more than bytes.\n"
-        "- *their bound*: the operations of an iteration (multiplications, additions and "
-        f"comparisons of float64) at {found['peak'] / 1e9:.0f} G/s, the rate of a loop of fused "
-        "multiplications and additions in the first level.  It is lower in all games.\n\n"
-        + table(
-            [
-                "game",
-                "working set",
-                "level",
-                "moved",
-                "bound",
-                "measured",
-                "distance",
-                "operations",
-                "their bound",
-            ],
-            _rows(found, cells),
-        )
-    )
-
-
 def _scaling_section() -> str:
     if not (ROOT / "docs" / "scaling.png").exists():
         return ""
@@ -494,43 +432,6 @@ def _scaling_section() -> str:
         "![Seconds per iteration, and bytes, against the number of infosets of eight families of "
         "games](../scaling.png)"
     )
-
-
-def goals(found: dict[str, Any]) -> str:
-    """Return a table of the project's own goals, met or not."""
-    lines = []
-
-    def judge(what: str, value: float, goal: float, *, at_most: bool = False) -> None:
-        met = value <= goal if at_most else value >= goal
-        lines.append(
-            f"{'met   ' if met else 'MISSED'} {what}: {significant(value)} "
-            f"({'at most' if at_most else 'at least'} {goal:g})"
-        )
-
-    for name, contest in CONTESTS.items():
-        game = found["games"][name]
-        for peer, goal in (
-            ("OpenSpiel", contest.goal_openspiel),
-            ("LiteEFG", contest.goal_liteefg),
-        ):
-            if goal is not None and peer in game["tools"]:
-                timed = game["tools"][peer]
-                judge(f"{name}, times faster than {peer}", timed["ratio"], goal)
-                judge(f"{name}, the same, first round", timed["first_ratio"], goal)
-                inside = game["tensorcfr"]["imported_in_iterations"]
-                if peer == "OpenSpiel" and inside:
-                    judge(f"{name}, the same, imported", timed["ratio"] / inside, goal / 2)
-        for source, goal in (("built_in", 1e6), ("from_openspiel", 5e5)):
-            if source in game["compile"] and name != "kuhn":
-                rate = game["compile"][source]["histories_per_second"]
-                judge(f"{name}, histories/s compiled {source}", rate, goal)
-        cost = game["tensorcfr"]["evaluation_in_single_steps"]
-        judge(f"{name}, single steps per evaluation", cost, 1.5, at_most=True)
-    contact = found["first_contact"]
-    judge("import, seconds", contact["import"]["seconds"], 0.6, at_most=True)
-    judge("Leduc warm, seconds", contact["warm"]["seconds"], 1.0, at_most=True)
-    judge("Leduc cold, seconds", contact["cold"]["seconds"], 10.0, at_most=True)
-    return "\n".join(lines)
 
 
 def main() -> None:
@@ -547,7 +448,6 @@ def main() -> None:
     page = markdown(found)
     (ROOT / "docs" / "results" / "speed.md").write_text(page)
     print(page)
-    progress(goals(found))
     progress(f"{time.perf_counter() - started:.0f} s in all")
 
 

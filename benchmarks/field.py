@@ -35,7 +35,6 @@ from tensorcfr.solvers.choose import resolve_algorithm, resolve_threads
 from tensorcfr.solvers.solver import bytes_needed
 
 from ._common import (
-    PASS_OPERATIONS,
     RESULTS,
     ROOT,
     TOOLS,
@@ -349,6 +348,11 @@ def read_endgame(number: int) -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------------------- the bound
+
+
+PASS_OPERATIONS = 16
+"""Operations of both passes per sequence: value, size, regret, clipping, sum, division, average,
+reach."""
 
 
 @dataclass(frozen=True)

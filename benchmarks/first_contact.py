@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 from ._common import ROOT, children_seconds, duration, machine, machine_lines, progress, table
@@ -38,24 +37,13 @@ print(solution.exploitability, flush=True)
 marks.append(time.perf_counter())
 print(*(after - before for before, after in zip(marks, marks[1:])))
 """
-EMPTY = """
-import numba
-
-@numba.njit(cache=True)
-def empty(number):
-    return number
-
-print(empty(1))
-"""
-"""A module whose one function is compiled already: no numba program starts in less time."""
 GOALS = {"import": 0.6, "warm": 1.0, "cold": 10.0}
 """Seconds."""
 
 
 def first_contact(*, warm_rounds: int = 7, cold_rounds: int = 2) -> dict[str, Any]:
-    """Measure all three, and the time of numba alone; seconds are medians of wall time."""
-    bare = [_fresh("print()", None)["wall"] for _ in range(warm_rounds)]
-    cold, warm, imports, numba, empty = [], [], [], [], []
+    """Measure all three; seconds are medians of wall time."""
+    cold, warm, imports = [], [], []
     directory = ""
     try:
         for _ in range(cold_rounds):
@@ -65,16 +53,10 @@ def first_contact(*, warm_rounds: int = 7, cold_rounds: int = 2) -> dict[str, An
         for _ in range(warm_rounds):
             warm.append(_solve(directory))
             imports.append(_fresh(IMPORT, directory))
-            numba.append(_fresh("import numba; print()", directory)["wall"])
-            empty.append(_empty(directory))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     loaded = imports[0]["lines"][1].split()
     return {
-        "interpreter_seconds": statistics.median(bare),
-        "numba_import_seconds": statistics.median(numba),
-        # The first of them was compiled.
-        "numba_empty_function_seconds": statistics.median(empty[1:]),
         "import": {
             "seconds": statistics.median(float(run["lines"][0]) for run in imports),
             "process_seconds": statistics.median(run["wall"] for run in imports),
@@ -96,16 +78,6 @@ def _solve(directory: str) -> dict[str, Any]:
     return run | {"phases": phases}
 
 
-def _empty(directory: str) -> float:
-    """Return the seconds of a fresh process that calls :data:`EMPTY`."""
-    path = Path(directory) / "empty.py"
-    if not path.exists():
-        path.write_text(EMPTY)
-    code = f"import sys; sys.path.insert(0, {directory!r}); import empty"
-    seconds: float = _fresh(code, directory)["wall"]
-    return seconds
-
-
 def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """Return medians."""
     return {
@@ -119,7 +91,7 @@ def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _fresh(code: str, cache: str | None) -> dict[str, Any]:
+def _fresh(code: str, cache: str) -> dict[str, Any]:
     """Run code in a new interpreter.
 
     Returns:
@@ -128,8 +100,7 @@ def _fresh(code: str, cache: str | None) -> dict[str, Any]:
     """
     environment = dict(os.environ)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    if cache is not None:
-        environment["NUMBA_CACHE_DIR"] = cache
+    environment["NUMBA_CACHE_DIR"] = cache
     before = children_seconds()
     started = time.perf_counter()
     with subprocess.Popen(
@@ -171,11 +142,6 @@ def main() -> None:
     print(machine_lines(machine()))
     print()
     print(markdown(found))
-    print(
-        f"\nThe interpreter alone: {duration(found['interpreter_seconds'])}.  With `import numba`: "
-        f"{duration(found['numba_import_seconds'])}; with a call of an empty compiled function: "
-        f"{duration(found['numba_empty_function_seconds'])}."
-    )
     if found["import"]["optional_packages_loaded"]:
         print("`import tensorcfr` loads", *found["import"]["optional_packages_loaded"])
 

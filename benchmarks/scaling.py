@@ -1,48 +1,43 @@
 """Time per iteration from games that fit the first cache level to games that fill memory.
 
-``python -m benchmarks.scaling`` writes ``docs/scaling.png`` and ``benchmarks/results/scaling.csv``
-and judges the goal: beyond the first cache level, the time per iteration and sequence stays within
-a factor of two.  This is fair for games that grow by public actions: Leduc with any number of
+``python -m benchmarks.scaling`` writes ``docs/scaling.png`` and ``benchmarks/results/scaling.csv``.
+The time per sequence is comparable in games that grow by public actions: Leduc with any number of
 raises has five payoff entries per sequence.  With more private hands, the entries per sequence grow
-(to 250 in Kuhn poker with 200 cards), so the time per sequence *and payoff entry* is shown, too.
-``--quick`` leaves out the largest games.
+(to 250 in Kuhn poker with 200 cards).  ``--quick`` leaves out the largest games.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tensorcfr
+from scripts._pages import write_rows
+from tensorcfr.payoff import PayoffBlocks, PayoffEntries
 from tensorcfr.plots.style import TITLE_SIZE, line_style, log_axes, new_figure, save_picture
 from tensorcfr.solvers.solver import bytes_needed
 
 from ._common import (
     RESULTS,
     ROOT,
-    TIMES,
     Timing,
-    block_terminals,
     cache_level,
     duration,
     interleaved,
     machine,
     machine_lines,
     megabytes,
-    payoff_entries,
     progress,
     table,
-    traffic,
 )
 
-CONSTANT = "leduc, raise cap 1 to 64"
-"""The family whose payoff entries per sequence stay the same: the goal is judged on it."""
 FAMILIES = {
-    CONSTANT: [f"leduc(raise_cap={cap})" for cap in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)],
+    "leduc, raise cap 1 to 64": [
+        f"leduc(raise_cap={cap})" for cap in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+    ],
     "kuhn, 3 to 200 cards": [f"kuhn(cards={cards})" for cards in (3, 6, 13, 30, 60, 100, 200)],
     "leduc, 2 to 13 ranks": [
         f"leduc(ranks={ranks}, suits={suits})"
@@ -68,7 +63,6 @@ FAMILIES = {
 }
 LARGEST = ("bluff(dice=(2, 2))", "liars_dice(dice=(2, 2), faces=5)", "leduc(raise_cap=64)")
 """Left out by ``--quick``."""
-FACTOR = 2.0
 MARKERS = {"L1": "o", "L2": "s", "L3": "D", "memory": "*"}
 
 
@@ -117,15 +111,19 @@ def measure(*, quick: bool) -> Iterator[Point]:
                 progress(f"  left out: {error}")
                 continue
             timing: Timing = interleaved({"": solver.iterate})[""]
-            working_set = traffic(game).working_set
+            form = game.solver_form
+            entries, blocks = form.part(PayoffEntries), form.part(PayoffBlocks)
+            arrays = [*(array for part in form.operator for array in part), form.infoset_parent]
+            # Regrets, averages, strategies, reaches and values.
+            working_set = sum(array.nbytes for array in arrays) + 5 * 8 * form.n_sequences
             yield Point(
                 family=family,
                 game=game.name,
                 histories=game.n_histories,
                 infosets=game.n_infosets,
-                solved_sequences=game.solver_form.n_sequences,
-                payoff_entries=payoff_entries(game.solver_form),
-                block_terminals=block_terminals(game.solver_form),
+                solved_sequences=form.n_sequences,
+                payoff_entries=0 if entries is None else len(entries.value),
+                block_terminals=0 if blocks is None else len(blocks.coefficient),
                 memory_bytes=game.nbytes + bytes_needed(game, solver.algorithm),
                 compile_seconds=compiling,
                 working_set_bytes=working_set,
@@ -133,31 +131,6 @@ def measure(*, quick: bool) -> Iterator[Point]:
                 seconds=timing.seconds,
                 disturbance=timing.disturbance,
             )
-
-
-def verdict(points: list[Point]) -> str:
-    """Return the ratio of the largest to the smallest time per sequence, beyond the first cache
-    level."""
-    beyond = [point for point in points if point.level != "L1"]
-    lines = []
-
-    def spread(name: str, chosen: list[Point]) -> None:
-        if len(chosen) < 2:
-            return
-        times = [point.per_sequence for point in chosen]
-        factor = max(times) / min(times)
-        mark = "within" if factor <= FACTOR else "beyond"
-        lines.append(
-            f"{name}: {min(times):.2f} to {max(times):.2f} ns per sequence, "
-            f"{factor:.1f}{TIMES} ({mark} {FACTOR:g}{TIMES})"
-        )
-
-    for family in FAMILIES:
-        spread(family, [point for point in beyond if point.family == family])
-    spread("all games", beyond)
-    return f"Beyond the first cache level (the goal is on {CONSTANT}):\n" + "\n".join(
-        f"  {line}" for line in lines
-    )
 
 
 def plot(points: list[Point], path: Path) -> None:
@@ -244,17 +217,12 @@ def main() -> None:
     options = parser.parse_args()
     points = list(measure(quick=options.quick))
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "scaling.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*asdict(points[0]), "ns_per_sequence"], lineterminator="\n")
-        writer.writeheader()
-        for point in points:
-            writer.writerow(asdict(point) | {"ns_per_sequence": point.per_sequence})
+    rows = [asdict(point) | {"ns_per_sequence": point.per_sequence} for point in points]
+    write_rows(RESULTS / "scaling.csv", rows)
     plot(points, ROOT / "docs" / "scaling.png")
     print(machine_lines(machine()))
     print()
     print(listing(points))
-    print()
-    print(verdict(points))
 
 
 if __name__ == "__main__":

@@ -28,8 +28,6 @@ ITERATIONS = {"kuhn": 10_000, "leduc": 2_000, "liars_dice": 600}
 """Iterations per call of the benchmark."""
 FEWER = {"whole_traversal": 200, "chance_sampling": 10, "public_chance_sampling": 100}
 """Divisors of the numbers of iterations for algorithms that traverse more."""
-KUHN_SECONDS = 180.0
-"""Within which 10^9 chance-sampled iterations of Kuhn want to be done."""
 
 
 class Peer:
@@ -104,16 +102,3 @@ def test_ratio(benchmark, game, algorithm):
     benchmark.extra_info["ratio"] = times
     print(f"\n{game}, {algorithm}: {ours} against {theirs}, {times:.1f} times")
     assert times >= GOALS[algorithm]
-
-
-def test_a_billion_chance_sampled_iterations_of_kuhn(benchmark):
-    """Time several million of them, and extrapolate."""
-    solver = SampledSolver(compile_game("kuhn"), "chance_sampling")
-    iterations = 2_000_000
-    benchmark.pedantic(solver.iterate, args=(iterations,), rounds=3, warmup_rounds=1)
-    if not benchmark.disabled:
-        seconds = benchmark.stats["min"] / iterations * 1e9
-        benchmark.extra_info["seconds_for_a_billion"] = seconds
-        print(
-            f"\n10^9 chance-sampled iterations of Kuhn: {seconds:.0f} s, want {KUHN_SECONDS:.0f} s"
-        )

@@ -1,34 +1,16 @@
-"""Shared by the programs that make up inputs: arguments, limits of time, and a watch on files."""
+"""Limits of time, and a watch on files and imports, for ``scripts.fuzz`` and tests."""
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ._pages import ROOT, arguments
-
-
-def fuzz_arguments(doc: str | None, show: str, kind: type) -> ArgumentParser:
-    """Return a parser of the arguments of all programs that make up inputs.
-
-    Args:
-        doc: Docstring of the program.
-        show: Form of the number of an input.
-        kind: Type of that number.
-    """
-    parser = arguments(doc)
-    parser.add_argument("--inputs", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=math.inf, help="stop then at the latest")
-    parser.add_argument("--show", metavar=show, type=kind, help="try one input; print its result")
-    return parser
+from ._pages import ROOT
 
 
 class HangError(BaseException):
@@ -44,14 +26,18 @@ def hear_hangs() -> None:
     signal.signal(signal.SIGPROF, hang)
 
 
+HANG_SECONDS = 5.0
+"""Processor time that an input may take."""
+
+
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limited() -> Iterator[None]:
     """Limit the processor time of a block.
 
     Raises:
-        HangError: The block takes more.
+        HangError: The block takes more than :data:`HANG_SECONDS`.
     """
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
     try:
         yield
     finally:

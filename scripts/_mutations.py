@@ -1,4 +1,4 @@
-"""The ways in which ``scripts.fuzz_files`` damages files.
+"""The ways in which ``scripts.fuzz`` damages files.
 
 Each mutation takes a sound file and returns the new content, and whether that has a digest of its
 own content.
@@ -17,6 +17,10 @@ from copy import deepcopy
 from functools import lru_cache
 from random import Random
 from typing import Any
+
+import numpy as np
+
+from tensorcfr.storage.archive import digest_of
 
 from ._sound_files import IN_CHUNKS_OF, Sound
 
@@ -82,8 +86,6 @@ def zipped(members: list[tuple[str, bytes]], method: int = 0) -> bytes:
 
 def described(array: Any) -> bytes:
     """Return an array as a member of an archive."""
-    import numpy as np
-
     out = io.BytesIO()
     np.lib.format.write_array(out, array, allow_pickle=False)
     return out.getvalue()
@@ -201,21 +203,19 @@ def change_description(rng: Random, sound: Sound) -> Mutated:
 
 def change_array(rng: Random, sound: Sound) -> Mutated:
     """Change numbers, shape or dtype of an array."""
-    import numpy as np
-
     name = rng.choice([key for key in sound.members if key not in ("header", "digest")])
     array = sound.arrays[name].copy()
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        array = _changed(rng, array, np)
+        array = _changed(rng, array)
     members = {**sound.members, name: described(array)}
     if rng.random() < 0.1:
         other = rng.choice(list(sound.members))
         if other not in ("header", "digest"):
-            members[other] = described(_changed(rng, sound.arrays[other].copy(), np))
+            members[other] = described(_changed(rng, sound.arrays[other].copy()))
     return sealed(rng, list(members.items()))
 
 
-def _changed(rng: Random, array: Any, np: Any) -> Any:
+def _changed(rng: Random, array: Any) -> Any:
     """Return an array with one change."""
     way = rng.randrange(16)
     flat = array.reshape(-1)
@@ -290,8 +290,6 @@ def _texts_in(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _text_array(text: str) -> Any:
-    import numpy as np
-
     return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
@@ -337,8 +335,6 @@ def _change_json(rng: Random, value: Any) -> None:
 
 def sealed(rng: Random, members: list[tuple[str, bytes]], method: int = 0) -> Mutated:
     """Return an archive, mostly with a digest of its new contents."""
-    from tensorcfr.storage.archive import digest_of
-
     if rng.random() < 0.25 or method:
         return zipped(members, method), False
     kept = [(name, data) for name, data in members if name != "digest"]
@@ -363,8 +359,6 @@ def _array_of(data: bytes) -> Any:
     Raises:
         ValueError: It is none, or its description is long.
     """
-    import numpy as np
-
     if int.from_bytes(data[8:10], "little") > 490:
         raise ValueError
     return np.load(io.BytesIO(data), allow_pickle=False)

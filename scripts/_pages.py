@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +16,6 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
 RESULTS = ROOT / "benchmarks" / "results"
-TUTORIALS = DOCS / "results" / "tutorials.md"
-GIB = 2**30
 Record = TypeVar("Record")
 
 
@@ -51,30 +49,6 @@ def write_parts(page: Path, script: str, parts: Mapping[str, str]) -> None:
 def arguments(doc: str | None) -> ArgumentParser:
     """Return a parser of the command line whose help shows the docstring of the script."""
     return ArgumentParser(description=doc, formatter_class=RawDescriptionHelpFormatter)
-
-
-def scaled_arguments(doc: str | None) -> ArgumentParser:
-    """Return :func:`arguments` of a script with a quick scale; :func:`folder_of` reads them."""
-    parser = arguments(doc)
-    parser.add_argument("--quick", action="store_true", help="in seconds, into build/quick")
-    parser.add_argument("--out", type=Path, help="folder; by default docs/figures, and the page")
-    return parser
-
-
-def folder_of(options: Namespace) -> Path:
-    """Return the folder for pictures and rows, which exists."""
-    folder: Path = options.out or (ROOT / "build" / "quick" if options.quick else FIGURES)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def publish(script: str, parts: Mapping[str, str], folder: Path) -> None:
-    """Print tables of tutorials; write them into their page if its pictures are written, too."""
-    for name, text in parts.items():
-        print(f"{name}\n\n{text}\n", flush=True)
-    page = page_with(TUTORIALS.read_text("utf-8"), script, parts)
-    if folder == FIGURES:
-        TUTORIALS.write_text(page, "utf-8")
 
 
 def origin() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The sound files that ``scripts.fuzz_files`` damages: of every kind, each small."""
+"""The sound files that ``scripts.fuzz`` damages: of every kind, each small."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from tensorcfr import compile_game, save_game, solve, team_game
+from tensorcfr.algorithms import ALGORITHMS, CFR_D, OUTCOME_SAMPLING
+from tensorcfr.analysis.table_files import save_rows
+from tensorcfr.formats import save_efg, save_nfg, save_policy
+from tensorcfr.sweep import sweep
 
 POLICIES = ("csv", "json", "npz", "parquet")
 """The loaders of policies."""
@@ -171,11 +177,6 @@ class Sound:
 
 def make_files(folder: Path, kinds: list[str]) -> None:
     """Write the sound files; those in chunks only for the kinds that read them."""
-    from tensorcfr import compile_game, save_game, solve, team_game
-    from tensorcfr.algorithms import ALGORITHMS, CFR_D, OUTCOME_SAMPLING
-    from tensorcfr.formats import save_efg, save_nfg, save_policy
-    from tensorcfr.sweep import sweep
-
     for number, name in enumerate(GAMES):
         game = compile_game(name)
         if number % 2:
@@ -223,8 +224,6 @@ def make_files(folder: Path, kinds: list[str]) -> None:
 
 def make_boards(path: Path) -> None:
     """Write the table of a report on some boards."""
-    from tensorcfr.analysis.table_files import save_rows
-
     rows = [
         {
             **{"board": board, "weight": 0.5, "player": "ip", "value": 12.5 + number},

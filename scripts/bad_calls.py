@@ -342,7 +342,7 @@ def algorithm_calls() -> Iterator[Call]:
 
 
 SERVERS = {"upi", "mcp"}
-"""Commands that read standard input until it ends; ``scripts/fuzz_upi.py`` tries bad input."""
+"""Commands that read standard input until it ends; ``scripts/fuzz.py`` tries bad input."""
 
 
 def command_calls(folder: Path) -> Iterator[Call]:

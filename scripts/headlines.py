@@ -3,8 +3,8 @@
     python -m scripts.headlines
 
 A line for each kind of reader: Leduc poker next to OpenSpiel (``benchmarks/compare.py``), Rhode
-Island hold'em (``scripts/large_games.py``), and a flop next to postflop-solver
-(``scripts/preset.py``).
+Island hold'em (a record in ``docs/figures``), a flop next to postflop-solver
+(``scripts/preset.py``), and an endgame next to a published time (``benchmarks/field.py``).
 """
 
 from __future__ import annotations

@@ -4,9 +4,7 @@ One part of the suite is to choose on, the other to judge on.
 
     python -m scripts.variants games            save the games that come from OpenSpiel
     python -m scripts.variants measure [PART]   iterations to ten decades; goes on where it stopped
-    python -m scripts.variants seconds          seconds of an iteration; wants an idle machine
     python -m scripts.variants write            tables and pictures of docs/results/variants.md
-    python -m scripts.variants auto             the table behind "auto", in results/algorithms.md
 
 ``measure`` counts iterations, which do not depend on the machine.  It needs no OpenSpiel, only the
 games that ``games`` has saved, and takes some ten minutes for each part on one core.
@@ -17,7 +15,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -25,9 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks._common import duration, progress, table
-from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
-from tensorcfr.payoff import count_entries
+from benchmarks._common import progress, table
+from tensorcfr import CompiledGame, compile_game, load_game, save_game
 from tensorcfr.plots.style import (
     TITLE_SIZE,
     End,
@@ -40,16 +37,13 @@ from tensorcfr.plots.style import (
     save_picture,
 )
 from tensorcfr.solvers.base import IterativeSolver, solver_class
-from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.sweep import reached, read_algorithm, sweep
+from tensorcfr.sweep import read_algorithm
 
 from ._pages import (
     DOCS,
     FIGURES,
     ROOT,
     arguments,
-    origin,
-    origin_of,
     read_records,
     read_rows,
     write_parts,
@@ -59,7 +53,6 @@ from ._pages import (
 SAVED = ROOT / "build" / "variants"
 """The games that come from OpenSpiel, as files."""
 PAGE = DOCS / "results" / "variants.md"
-CHOICE = DOCS / "results" / "algorithms.md"
 
 
 class Suited(NamedTuple):
@@ -171,33 +164,9 @@ NOT_REACHED = "\N{EN DASH}"
 MOST_RATIO = 1000.0
 """Right end of the profiles."""
 RESULTS = FIGURES / "variants.csv"
-COSTS = FIGURES / "variants_costs.csv"
-SAID = FIGURES / "variants_costs.txt"
-"""Machine, versions and date of the costs."""
-
-AUTO_GAMES = (
-    "leduc",
-    "leduc(ranks=5)",
-    "leduc(ranks=7)",
-    "goofspiel(cards=5)",
-    "nl_leduc(stack=6)",
-    "liars_dice(faces=5)",
-    "leduc(ranks=13, suits=4)",
-    "nl_leduc(stack=8)",
-    "liars_dice",
-    "liars_dice(faces=7)",
-)
-"""Games around the limits of ``algorithm="auto"``."""
-AUTO_ALGORITHMS = ("dcfr", DEFAULT)
-AUTO_TARGETS = (1e-3, 1e-4, 1e-6)
-
-AUTO_SECONDS = 4.0
 
 PER_DECADE = 25
 """Evaluations per factor of ten in iterations."""
-COST_SECONDS = 0.02
-"""Seconds of a span that is timed, at least."""
-COST_ROUNDS = 5
 
 
 def with_weights(rule: str, weights: str) -> str:
@@ -281,7 +250,6 @@ def tables() -> dict[str, str]:
         "goals": _goals(reached),
         "summary": _summary(reached),
         "games": _by_game(reached),
-        "seconds": _seconds(reached),
         "many players": _many(reached),
         "weights": _of_rules(reached, WEIGHTS, KINDS[:1]),
         "kinds": _of_rules(reached, ("",), KINDS),
@@ -328,20 +296,10 @@ def _summary(reached: Reached) -> str:
     return table(["", *(f"{target:g}" for target in TARGETS)], body)
 
 
-def _cells(
-    games: Sequence[str], names: Sequence[str], cell: Callable[[str, str, float], str]
-) -> str:
-    """Return a row per game, a column per algorithm, and in each cell the efforts to all targets
-    shown.  The default is that of the game."""
-    rows = [[default_of(game) if name == DEFAULT else name for name in names] for game in games]
-    body = [
-        [game, *(", ".join(cell(game, name, target) for target in SHOWN) for name in row)]
-        for game, row in zip(games, rows, strict=True)
-    ]
-    return table(["", *("default" if name == DEFAULT else f"`{name}`" for name in names)], body)
-
-
 def _by_game(reached: Reached) -> str:
+    """Return a row per game, a column per algorithm, and in each cell the iterations to all targets
+    shown, the fewest in bold.  The default is that of the game."""
+
     def cell(game: str, name: str, target: float) -> str:
         own = reached.iterations(game, name, target)
         known = (reached.iterations(game, other, target) for other in (*MAIN, CARDS))
@@ -349,19 +307,11 @@ def _by_game(reached: Reached) -> str:
         text = f"{own:,.0f}" if own < math.inf else NOT_REACHED
         return f"**{text}**" if own == least < math.inf else text
 
-    return _cells(two_player("judge"), BY_GAME, cell)
-
-
-def _seconds(reached: Reached) -> str:
-    costs = {(row["game"], row["algorithm"]): float(row["seconds"]) for row in read_rows(COSTS)}
-
-    def cell(game: str, name: str, target: float) -> str:
-        seconds = reached.iterations(game, name, target) * costs.get((game, name), math.inf)
-        return duration(seconds) if seconds < math.inf else NOT_REACHED
-
-    if not costs:
-        return "Not measured with this version."
-    return f"{SAID.read_text().strip()}\n\n{_cells(two_player('judge'), BY_GAME, cell)}"
+    body = []
+    for game in two_player("judge"):
+        names = [default_of(game) if name == DEFAULT else name for name in BY_GAME]
+        body.append([game, *(", ".join(cell(game, name, t) for t in SHOWN) for name in names)])
+    return table(["", *("default" if name == DEFAULT else f"`{name}`" for name in BY_GAME)], body)
 
 
 def _many(reached: Reached) -> str:
@@ -560,38 +510,6 @@ def solved_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[
     ]
 
 
-def measure_seconds() -> None:
-    """Return the seconds of an iteration: the least of several turns, in which all solvers
-    alternate."""
-    rows = []
-    for name, suited in PARTS["judge"].items():
-        game = game_of(name, suited)
-        specs = ON_CARDS if suited.is_of_cards else MAIN
-        solvers = {spec: solver_of(game, spec) for spec in specs}
-        spans, least = dict.fromkeys(specs, 1), dict.fromkeys(specs, math.inf)
-        for spec, solver in solvers.items():
-            solver.iterate(2)  # Compiles.
-            while (taken := _span(solver, spans[spec])) < COST_SECONDS:
-                spans[spec] *= 2 if taken > COST_SECONDS / 8 else 4
-        for _ in range(COST_ROUNDS):
-            for spec, solver in solvers.items():
-                least[spec] = min(least[spec], _span(solver, spans[spec]) / spans[spec])
-        rows += [
-            {"game": name, "algorithm": spec, "seconds": f"{seconds:.4g}"}
-            for spec, seconds in least.items()
-        ]
-        progress(f"{name}: {min(least.values()):.2g} to {max(least.values()):.2g} s")
-    write_rows(COSTS, rows)
-    SAID.write_text(f"{origin_of(origin())}.\n")
-
-
-def _span(solver: IterativeSolver, iterations: int) -> float:
-    """Return the processor seconds of some iterations."""
-    started = time.process_time()
-    solver.iterate(iterations)
-    return time.process_time() - started
-
-
 def solver_of(game: CompiledGame, spec: str) -> IterativeSolver:
     """Return a solver for an algorithm.
 
@@ -604,63 +522,27 @@ def solver_of(game: CompiledGame, spec: str) -> IterativeSolver:
     return kind(game, record, **({"seed": 0} if record.is_sampled else {}))
 
 
-def measure_auto() -> None:
-    """Measure and write the table that the limits of ``algorithm="auto"`` rest on."""
-    rows = sweep(
-        FIGURES / "variants_auto.csv",
-        AUTO_GAMES,
-        AUTO_ALGORITHMS,
-        time_limit=AUTO_SECONDS,
-        target=AUTO_TARGETS[-1],
-    )
-    marks = {
-        (mark.game, mark.algorithm, mark.level): mark.seconds
-        for mark in reached(rows, AUTO_TARGETS)
-    }
-    solve(compile_game("kuhn"), "lp")  # the first one imports its modules
-    body = []
-    for spec in AUTO_GAMES:
-        game = compile_game(spec, cut=False)
-        entries = count_entries(game.form, 0)
-        times = [marks[spec, name, level] for name in AUTO_ALGORITHMS for level in AUTO_TARGETS]
-        cells = [NOT_REACHED if t is None else duration(t) for t in times]
-        exact = ""
-        if entries <= EXACT_ENTRIES:
-            started = time.perf_counter()
-            solve(game, "lp")
-            exact = duration(time.perf_counter() - started)
-        body.append([spec, f"{game.solver_form.n_sequences:,}", *cells, exact, f"{entries:,}"])
-    names = [f"`{name}` to {level:g}" for name in AUTO_ALGORITHMS for level in AUTO_TARGETS]
-    auto = table(["", "sequences", *names, "`lp`", "entries"], body)
-    write_parts(CHOICE, "variants", {"auto": auto})
-
-
 def write() -> None:
     """Draw and write the page from the stored measurements."""
     draw()
     write_parts(PAGE, "variants", tables())
 
 
-WHOLE = {
-    "games": save_games,
-    "seconds": measure_seconds,
-    "write": write,
-    "auto": measure_auto,
-}
+COMMANDS = {"games": save_games, "write": write}
 """Commands without an argument."""
 
 
 def main() -> None:
     """Measure, draw, write."""
     parser = arguments(__doc__)
-    parser.add_argument("what", choices=("measure", *WHOLE))
+    parser.add_argument("what", choices=("measure", *COMMANDS))
     parser.add_argument("part", nargs="?", choices=PARTS, help="to measure; by default both")
     options = parser.parse_args()
     if options.what == "measure":
         for part in [options.part] if options.part else PARTS:
             measure(part)
     else:
-        WHOLE[options.what]()
+        COMMANDS[options.what]()
 
 
 if __name__ == "__main__":

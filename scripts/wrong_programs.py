@@ -9,7 +9,6 @@ the working tree, applies one patch at a time, and runs that test, which must fa
     python -m scripts.wrong_programs --only kernels     # those whose file or name contains a word
     python -m scripts.wrong_programs --slice 3/20       # every 20th, beginning with the third
     python -m scripts.wrong_programs --check            # only whether every patch still applies
-    python -m scripts.wrong_programs --find             # those that name no test: search one
 
 The fields of an entry:
 
@@ -18,7 +17,6 @@ The fields of an entry:
     old, new    text that occurs in the file exactly once, and its replacement
     caught_by   the test, below tests/, with its parameters or without
     as_python   true where the test runs with kernels as Python; else they are compiled
-    tests       where --find begins to search, below tests/; it writes caught_by in its place
 """
 
 from __future__ import annotations
@@ -44,14 +42,6 @@ from queue import SimpleQueue
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "tests" / "wrong_programs"
 PACKAGE = "tensorcfr"
-BESIDE = {
-    "kernels": ("kernels", "algorithms/test_local_rules.py"),
-    "payoff": ("kernels", "compilers/test_public_trees.py"),
-    "algorithms": ("algorithms", "sampling"),
-    "compilers": ("compilers", "kernels", "evaluation"),
-    "model": ("model", "compilers", "solvers"),
-}
-"""Test folders where a search begins, by package; for others the folder of the same name."""
 SECONDS = 1200
 """Processor time of one run of tests; a program that never ends is caught, too."""
 
@@ -65,9 +55,8 @@ class WrongProgram:
     old: str
     new: str
     why: str
-    caught_by: str = ""
+    caught_by: str
     as_python: bool = False
-    tests: tuple[str, ...] = ()
 
     @property
     def is_kernel(self) -> bool:
@@ -108,7 +97,6 @@ class Outcome:
     file: str
     caught_by: str
     """The test that failed; empty if none did."""
-    as_python: bool
     seconds: float
 
 
@@ -116,8 +104,8 @@ def read_programs(folder: Path = PROGRAMS) -> list[WrongProgram]:
     """Return all wrong programs of the folder, file by file."""
     found = []
     for path in sorted(folder.glob("*.toml")):
-        for entry in tomllib.loads(path.read_text("utf-8"))["program"]:
-            found.append(WrongProgram(**{**entry, "tests": tuple(entry.get("tests", ()))}))
+        entries = tomllib.loads(path.read_text("utf-8"))["program"]
+        found += [WrongProgram(**entry) for entry in entries]
     return found
 
 
@@ -140,7 +128,7 @@ def faults(programs: Sequence[WrongProgram], root: Path = ROOT) -> list[str]:
         except ValueError as error:
             found.append(str(error))
         test = program.caught_by.partition("::")[0]
-        if test and not (root / "tests" / test).exists():
+        if not (root / "tests" / test).exists():
             found.append(f"{program.name!r} names a test that does not exist: {program.caught_by}")
     return found
 
@@ -178,26 +166,19 @@ class Bench:
         copy_tree(tree)
         self._passing: dict[tuple[str, bool], bool] = {}
 
-    def run(
-        self,
-        tests: Sequence[str],
-        *options: str,
-        as_python: bool,
-        cache: Path | None = None,
-        tier: str = "fast",
-    ) -> str:
-        """Run tests of a tier until one fails; returns that test, "skipped" if another program is
-        missing, or "" if all pass."""
+    def run(self, program: WrongProgram, test: str, cache: Path | None = None) -> str:
+        """Run a test in the tier of a program; returns the part that fails, "skipped" if another
+        program is missing, or "" if all pass."""
         environment = {**os.environ, "CI": "true", "PYTHONPATH": str(self.tree)}
         if cache:
             environment["NUMBA_CACHE_DIR"] = str(cache)
-        if as_python:
+        if program.as_python:
             environment["NUMBA_DISABLE_JIT"] = "1"
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--no-header", "--tb=no"]
         command += ["-p", "no:cacheprovider", "--hypothesis-profile=verdict"]
-        command += ["-m", f"{tier} and as_python" if as_python else tier]
+        command += ["-m", f"{program.tier} and as_python" if program.as_python else program.tier]
         process = subprocess.Popen(
-            [*command, *options, *(f"tests/{test}" for test in tests)],
+            [*command, f"tests/{test}"],
             cwd=self.tree,
             env=environment,
             text=True,
@@ -217,64 +198,28 @@ class Bench:
             return f"the tests crashed with signal {-process.returncode}"
         raise RuntimeError(f"pytest ended with {process.returncode}:\n{output[-2000:]}")
 
-    def passes(self, test: str, *, as_python: bool, tier: str) -> bool:
+    def passes(self, program: WrongProgram, test: str) -> bool:
         """Return whether a test passes without a patch; one that always fails catches nothing."""
-        if (test, as_python) not in self._passing:
-            failed = self.run([test], as_python=as_python, tier=tier)
-            self._passing[test, as_python] = not failed
-        return self._passing[test, as_python]
+        if (test, program.as_python) not in self._passing:
+            self._passing[test, program.as_python] = not self.run(program, test)
+        return self._passing[test, program.as_python]
 
-    def try_out(self, program: WrongProgram, *, find: bool) -> Outcome:
-        """Apply a wrong program, run the tests, take it back."""
+    def try_out(self, program: WrongProgram) -> Outcome:
+        """Apply a wrong program, run its test, take it back."""
         path = self.tree / PACKAGE / program.file
         original = path.read_text("utf-8")
         began = time.perf_counter()
         with tempfile.TemporaryDirectory() as fresh:
-            # Other files' compiled code has kernels inlined, and numba does not see that.
-            cache = Path(fresh) if program.is_kernel else None
             path.write_text(program.applied_to(original), "utf-8")
             try:
-                as_python, by = program.as_python, ""
-                if find:
-                    as_python, by = self._first_failure(program, cache)
-                elif program.caught_by:
-                    by = self.run(
-                        [program.caught_by], as_python=as_python, cache=cache, tier=program.tier
-                    )
+                # Other files' compiled code has kernels inlined, and numba does not see that.
+                cache = Path(fresh) if program.is_kernel else None
+                by = self.run(program, program.caught_by, cache)
             finally:
                 path.write_text(original, "utf-8")
-        if ".py" in by and not self.passes(by, as_python=as_python, tier=program.tier):
+        if ".py" in by and not self.passes(program, by):
             by = ""
-        seconds = round(time.perf_counter() - began, 1)
-        return Outcome(program.name, program.file, by, as_python, seconds)
-
-    def _first_failure(self, program: WrongProgram, cache: Path | None) -> tuple[bool, str]:
-        """Return whether kernels run as Python, and the test; "" if all pass."""
-        package = program.file.partition("/")[0]
-        folders = program.tests or BESIDE.get(package, (package,))
-        beside = [name for name in folders if (self.tree / "tests" / name.split("::")[0]).exists()]
-        # As Python first, where it can be: nothing is compiled.
-        if program.is_kernel and (by := self.run([""], as_python=True)):
-            return True, by
-        if beside and (by := self.run(beside, as_python=False, cache=cache)):
-            return False, by
-        return False, self.run([""], "-n", "2", "--dist", "loadfile", as_python=False, cache=cache)
-
-
-def record(outcome: Outcome) -> None:
-    """Write the test that catches a program into its entry."""
-    for path in PROGRAMS.glob("*.toml"):
-        blocks = re.split(r"(?m)^(?=\[\[program\]\]$)", path.read_text("utf-8"))
-        for at, block in enumerate(blocks):
-            if block and tomllib.loads(block)["program"][0]["name"] == outcome.name:
-                text = re.sub(r"(?m)^(tests|jit|caught_by|as_python) = .*\n", "", block).rstrip(
-                    "\n"
-                )
-                text += f"\ncaught_by = {json.dumps(outcome.caught_by)}\n"
-                text += "as_python = true\n" * outcome.as_python
-                blocks[at] = text + "\n" * (at + 1 < len(blocks))
-                path.write_text("".join(blocks), "utf-8")
-                return
+        return Outcome(program.name, program.file, by, round(time.perf_counter() - began, 1))
 
 
 def main() -> int:
@@ -286,9 +231,6 @@ def main() -> int:
     )
     parser.add_argument("--slice", metavar="K/N", help="every N-th, beginning with the K-th")
     parser.add_argument("--jobs", type=int, default=1, help="wrong programs tried at a time")
-    parser.add_argument(
-        "--find", action="store_true", help="search a test for the programs that name none"
-    )
     parser.add_argument("--json", type=Path, help="write the outcomes here")
     arguments = parser.parse_args()
     programs = read_programs()
@@ -298,8 +240,6 @@ def main() -> int:
             for one in programs
             if any(word in f"{PACKAGE}/{one.file} {one.name}" for word in arguments.only)
         ]
-    if arguments.find:
-        programs = [one for one in programs if not one.caught_by]
     if arguments.slice:
         at, count = map(int, arguments.slice.split("/"))
         programs = programs[at % count :: count]
@@ -318,13 +258,11 @@ def main() -> int:
         def try_out(program: WrongProgram) -> Outcome:
             bench = benches.get()
             try:
-                outcome = bench.try_out(program, find=arguments.find)
+                outcome = bench.try_out(program)
             finally:
                 benches.put(bench)
             by = outcome.caught_by or "NOT CAUGHT"
             print(f"{outcome.seconds:6.1f} s  {outcome.file}: {outcome.name}: {by}", flush=True)
-            if arguments.find and ".py" in by:
-                record(outcome)
             return outcome
 
         with ThreadPoolExecutor(arguments.jobs) as pool:

@@ -36,7 +36,8 @@ def key_of(parameter: Any) -> str:
 
 def options_of(command: Any) -> dict[str, Any]:
     """Return the options of a command by their keys."""
-    return {key_of(one): one for one in command.params if one.param_type_name == "option"}
+    options = (item for item in command.params if item.param_type_name == "option")
+    return {key_of(option): option for option in options}
 
 
 class Command(TyperCommand):

@@ -39,7 +39,7 @@ HEADER, DIGEST = "header", "digest"
 """Keys of the header, the bytes of a JSON object, and of the digest, the bytes of a SHA-256."""
 MEMORY_FACTOR = 4.0
 """Peak memory of loading, in sizes of the arrays: the arrays, and the temporary arrays of their
-checks.  Measured by ``python -m benchmarks.loading``."""
+checks.  Measured by ``benchmarks/loading.py`` of commit b5ab28bb."""
 LABEL_BYTES = 100
 """Bytes that a label takes as a Python string, in addition to its letters."""
 TEXT_FACTOR = 32

@@ -1,6 +1,6 @@
 """Spoilt tables of policies and spots: they are read, or refused by an error that says where.
 
-Spoilt files of Gambit are in ``test_gambit.py``; ``scripts/fuzz_files.py`` knows more ways.
+Spoilt files of Gambit are in ``test_gambit.py``; ``scripts/fuzz.py`` knows more ways.
 """
 
 from __future__ import annotations

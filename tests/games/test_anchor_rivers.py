@@ -1,6 +1,6 @@
 """Rivers that postflop-solver has solved: its strategies are worth here what they are worth there.
 
-The answers are recorded (``python -m scripts.agreement record``): no Rust is needed.
+The answers are recorded, by ``scripts/agreement.py`` of commit b5ab28bb: no Rust is needed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every public function that returns numbers, in every layout of a game.
 
-The registry is :mod:`support.every_function`; ``python -m scripts.function_layouts`` prints it.
+The registry is :mod:`support.every_function`.
 """
 
 from __future__ import annotations

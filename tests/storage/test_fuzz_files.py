@@ -1,4 +1,4 @@
-"""Damaged files, some of them; ``scripts/fuzz_files.py`` takes a million."""
+"""Damaged files, some of them; ``scripts/fuzz.py`` takes a million."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 def fuzz(*words: str) -> str:
     """What the script says of some inputs, which must be without a defect."""
-    command = [sys.executable, "-m", "scripts.fuzz_files", "--unchecked", "--seed", "5", *words]
+    command = [sys.executable, "-m", "scripts.fuzz", "files", "--here", "--seed", "5", *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     return done.stdout

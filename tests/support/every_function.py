@@ -717,21 +717,3 @@ def public_names() -> set[str]:
 def is_record(name: str) -> bool:
     """Return whether a name is that of a record of an algorithm."""
     return isinstance(getattr(tensorcfr.algorithms, name, None), tensorcfr.algorithms.Record)
-
-
-def rows_for(name: str) -> list[str]:
-    """Return the rows that are about a public name."""
-    return [row for row in ROWS if row.partition(".")[0] == name]
-
-
-def table(folder: Any) -> Iterator[tuple[str, list[str]]]:
-    """Fill in the table, row by row; a cell whose numbers differ says where."""
-    cases = {layout: cases_of(layout, folder) for layout in LAYOUTS}
-    for row in ROWS:
-        cells = []
-        for layout in LAYOUTS:
-            try:
-                cells.append(check(row, layout, cases[layout]))
-            except AssertionError as error:
-                cells.append(f"WRONG: {error}")
-        yield row, cells

@@ -18,7 +18,7 @@ CARDS_OF_A_HAND = 4
 ORDER = Path(__file__).with_name("order.npy")
 """Path of the order of classes of hands that differ only in suits, the best first.
 
-``scripts/omaha_order.py`` writes the file.
+``scripts/omaha_order.py`` of commit b5ab28bb wrote the file.
 """
 SUITED = {
     "ds": (2, 2, 0, 0),

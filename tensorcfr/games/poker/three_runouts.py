@@ -3,7 +3,8 @@
 A class has the hands that differ only in suits; in hold'em there are 169.  For three classes, all
 hands without a common card and all boards are counted: how often each of the thirteen orders of the
 three strengths, ties included, occurs.  Counting takes a quarter of an hour for a whole deck, so
-``scripts/three_runouts.py`` writes the shares of the orders to a file next to this module.
+the shares of the orders are in a file next to this module, written by ``scripts/three_runouts.py``
+of commit b5ab28bb.
 
 On one board, sort the hands by strength.  Let ``A``, ``E`` and ``C`` have, for each class, the
 weaker, equal and stronger hands that share no card with a hand ``h``.  The pairs of a weaker and a
@@ -15,10 +16,9 @@ with that card.  This is summed over the hands ``h`` of a class.  With ``E`` in 
 from __future__ import annotations
 
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +33,6 @@ BITS = 11
 BATCH = 32
 """Boards of equal weight that are counted together, in single precision: sums stay below 2 ** 24,
 where it is exact."""
-SEED = 1
-"""Seed of the sequence in which a sample of batches is drawn."""
 VECTOR = 16
 """Rows are padded to a multiple of so many numbers."""
 ORDERS = 4
@@ -68,18 +66,8 @@ class Classes(NamedTuple):
         return cls(of_hand, inside, place, group)
 
 
-Report = Callable[[int, int, np.ndarray], None]
-"""Function that receives the numbers of counted boards and of all boards, and the counts so far."""
-
-
 def count_orders(
-    strength: Strength,
-    hands: np.ndarray,
-    orders: np.ndarray,
-    cards: int,
-    *,
-    sample: int | None = None,
-    report: Report | None = None,
+    strength: Strength, hands: np.ndarray, orders: np.ndarray, cards: int
 ) -> np.ndarray:
     """Count the orders of three hands over all boards, by classes of hands.
 
@@ -89,8 +77,6 @@ def count_orders(
         orders: int64 (permutations, cards of the deck): a group of permutations of the deck that
             preserve the order of strengths.
         cards: Number of cards of a board.
-        sample: Number of batches of boards, which are drawn at random; None for all boards.
-        report: Function that is called after every batch of boards.
 
     Returns:
         uint32 (4, classes, classes, classes): number of disjoint hands and boards for each of the
@@ -104,14 +90,9 @@ def count_orders(
     boards, sizes = boards_up_to_suits(orders, cards)
     by_size = np.argsort(sizes, kind="stable")
     boards, sizes = boards[by_size], sizes[by_size]
-    batches = list(_batches(sizes))
-    if sample is not None:
-        Random(SEED).shuffle(batches)
-        batches = batches[:sample]
     weaker = np.empty((BATCH, 0, _padded(n)), dtype=np.float32)
     weaker_with = np.empty((BATCH, 0, n_cards, _padded(classes.inside.shape[1])), dtype=np.float32)
-    counted = 0
-    for begin, end in batches:
+    for begin, end in _batches(sizes):
         order, level = np.zeros((2, end - begin, len(hands)), dtype=np.int64)
         live = np.ones((end - begin, n_cards), dtype=bool)
         counts = np.zeros(end - begin, dtype=np.int64)
@@ -143,9 +124,6 @@ def count_orders(
             weaker_with,
             totals,
         )
-        counted += end - begin
-        if report is not None:
-            report(counted, len(boards), totals)
     return totals
 
 
@@ -243,21 +221,6 @@ def holdem_order_shares() -> np.ndarray:
 _PERMUTATIONS = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
 
 
-def holdem_shares(counts: np.ndarray) -> np.ndarray:
-    """Return the shares of the orders for three classes from counts, float64 (4, 169, 169, 169).
-
-    Args:
-        counts: uint32 (4, 169, 169, 169): counts from :func:`count_orders`, over all boards or a
-            random sample of them.
-    """
-    total = counts[3].astype(np.float64)
-    for axes in _PERMUTATIONS:
-        total += counts[0].transpose(axes)
-    for tied in counts[1:3]:
-        total += tied + 0.0 + tied.transpose(0, 2, 1) + tied.transpose(2, 1, 0)
-    return counts / np.maximum(total, 1.0)
-
-
 def _suited(classes: Classes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return suited classes, their offsuit classes, and all classes with the suited ones last."""
     ranks, suits = np.divmod(HANDS[np.unique(classes.of_hand, return_index=True)[1]], len(SUITS))
@@ -268,29 +231,19 @@ def _suited(classes: Classes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return suited, offsuit, np.concatenate([others, suited])
 
 
-def pack(shares: np.ndarray) -> np.ndarray:
-    """Round the shares of orders, and compress them to uint8 (bytes,).
-
-    A suited hand wins nearly as often as the offsuit hand of the same ranks, so differences between
-    both are stored, and then differences between neighbouring classes.
-    """
-    classes = _holdem_classes()
-    suited, offsuit, sequence = _suited(classes)
-    rounded = np.round(shares[:3] * 2.0**BITS).astype(np.int16)
-    for axis in range(3):
-        moved = np.moveaxis(rounded, 1 + axis, 0)
-        moved[suited] -= moved[offsuit]
-    rounded = rounded[:, sequence[:, None, None], sequence[:, None], sequence]
-    rounded[..., 1:] -= rounded[..., :-1].copy()
-    half = _half(len(sequence))
-    parts = [rounded[0].ravel(), *(tied[half].ravel() for tied in rounded[1:])]
-    data = np.concatenate(parts).astype("<i2").view(np.uint8).reshape(-1, 2)
-    return np.frombuffer(lzma.compress(data.T.tobytes(), preset=6), dtype=np.uint8)
-
-
 def unpack(packed: np.ndarray, classes: Classes) -> np.ndarray:
-    """Return the rounded shares of :func:`pack`, times ``2 ** BITS``; int16 (3, 169, 169, 169),
-    without the tie of all hands."""
+    """Return rounded shares of orders, times ``2 ** BITS``, from the bytes of the file.
+
+    A suited hand wins nearly as often as the offsuit hand of the same ranks, so the file has the
+    differences between both, and of these the differences between neighbouring classes, compressed.
+
+    Args:
+        packed: uint8 (bytes,).
+        classes: Classes of all hands.
+
+    Returns:
+        int16 (3, 169, 169, 169), without the tie of all hands.
+    """
     suited, offsuit, sequence = _suited(classes)
     n = len(sequence)
     planes = np.frombuffer(lzma.decompress(packed.tobytes()), dtype=np.uint8).reshape(2, -1)

@@ -1,11 +1,8 @@
-"""Send made-up lines to ``tensorcfr upi``, and see that it answers each of them and lives.
+"""Made-up lines to ``tensorcfr upi``, for ``scripts.fuzz``: it answers each of them, and lives.
 
-    python -m scripts.fuzz_upi --inputs 10000 --seed 1
-
-A line is a command of the protocol with good or odd arguments, a damaged line, or noise, drawn by
-the seed.  The process runs in an empty folder of its own, and so do the files that lines name.  It
-must answer each line once, with the end string, within :data:`SECONDS`; at the end it must answer
-``is_ready``.  The exit status is 1 if there was any defect.  ``--show LINE`` prints an answer.
+A line is a command of the protocol with good or odd arguments, a damaged line, or noise.  The
+process runs in the folder of the batch, and so do the files that lines name.  It must answer each
+line once, with the end string, within :data:`SECONDS`.
 """
 
 from __future__ import annotations
@@ -13,9 +10,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
-import time
-from collections import Counter
 from pathlib import Path
 from queue import Empty, Queue
 from random import Random
@@ -24,7 +18,7 @@ from threading import Thread
 from tensorcfr.formats.piosolver import TREE_COMMANDS
 from tensorcfr.protocols.upi import COMMANDS
 
-from ._fuzzing import DefectError, fuzz_arguments
+from ._fuzzing import DefectError, Watch
 from ._pages import ROOT
 
 SECONDS = 120.0
@@ -92,6 +86,9 @@ ODD = (
 )
 LEFT_OUT = {"exit", "bench", "reset_end_string", "set_end_string"}
 """Commands that end the session or its answers, or take long."""
+SHARES = {"upi": 1.0}
+READY, SURVIVES = "is_ready", 50
+"""Question that a living process answers, and after how many lines it is asked."""
 
 
 def line_of(dice: Random) -> str:
@@ -108,7 +105,7 @@ def line_of(dice: Random) -> str:
         place = dice.randrange(len(line) + 1)
         line = line[:place] + dice.choice(ODD) + line[place:]
     line = "".join(" " if char in "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029" else char for char in line)
-    return "is_ready" if line.split()[:1] and line.split()[0] in LEFT_OUT else line
+    return READY if line.split()[:1] and line.split()[0] in LEFT_OUT else line
 
 
 class Server:
@@ -165,35 +162,38 @@ class Server:
                 answer.append(found)
 
 
-def main() -> int:
-    """Send lines, and print a report."""
-    args = fuzz_arguments(__doc__, "LINE", str).parse_args()
-    begun, counts, defects = time.monotonic(), Counter[str](), 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "script.txt").write_text("\n".join(GOOD[:15]) + "\nload_script script.txt\n")
-        server = Server(folder)
-        if args.show is not None:
-            print("\n".join(server.ask(args.show)))
-            return 0
-        dice = Random(args.seed)
-        for number in range(args.inputs):
-            if time.monotonic() - begun > 60.0 * args.minutes:
-                break
-            line = GOOD[number] if number < len(GOOD) else line_of(dice)
-            try:
-                answer = server.ask(line)
-            except DefectError as error:
-                print(f"{number}: {line[:200]!r}: {error}")
-                defects += 1
-                break
-            counts["errors" if answer and answer[-1].startswith("ERROR") else "others"] += 1
-        else:
-            defects += server.ask("is_ready")[-1:] != ["is_ready ok!"]
-        server.process.kill()
-    print(f"{sum(counts.values()):,} lines in {time.monotonic() - begun:.0f} s: {dict(counts)}")
-    return 1 if defects else 0
+def prepare(folder: Path, kinds: list[str]) -> None:
+    """Write the script that some lines load; it loads itself."""
+    (folder / "script.txt").write_text("\n".join(GOOD[:15]) + "\nload_script script.txt\n")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+class Inputs:
+    """Lines, the first of which make a tree.
+
+    Args:
+        folder: Folder of the process.
+        seed: Seed of the draws.
+        kind: The protocol.
+    """
+
+    def __init__(self, folder: Path, seed: int, kind: str) -> None:
+        self.folder, self.seed, self.server = folder, seed, Server(folder)
+
+    def try_input(self, number: int, watch: Watch) -> str:
+        """Send a line; return the kind of its answer.
+
+        Raises:
+            DefectError: The process has ended, or does not answer; the next line goes to a new one.
+        """
+        line = GOOD[number] if number < len(GOOD) else line_of(Random(f"{self.seed} {number}"))
+        if number % SURVIVES == SURVIVES - 1:
+            line = READY
+        try:
+            answer = self.server.ask(line)
+            if line == READY and answer != [f"{READY} ok!"]:
+                raise DefectError(f"it answers {answer}")
+        except DefectError as error:
+            self.server.process.kill()
+            self.server = Server(self.folder)
+            raise DefectError(f"{line[:200]!r}: {error}") from error
+        return "error" if answer and answer[-1].startswith("ERROR") else "another answer"

@@ -1,25 +1,14 @@
-"""Send random spots, names of games, options, locks and requests of the viewer; check the answers.
+"""Random spots, names of games, options, locks and requests of the viewer, for ``scripts.fuzz``.
 
-    python -m scripts.fuzz_requests --inputs 50000 --seed 1
-
-An input is a good one with some parts exchanged for others, drawn by the seed and its number, so
-that every one can be made again (``--show 1234``).  An answer may be an error that is documented:
-a ValueError, a TypeError, one of memory or of a missing package; of the viewer, a status below 500
-or 507.  Anything else is a defect: another exception, an answer that takes longer than
-:data:`SECONDS` of processor time, and a file that is opened though nothing names it.  It is fastest
-with ``NUMBA_DISABLE_JIT=1``.  The exit status is 1 if there was any defect.
+An input is a good one with some parts exchanged for others.  An answer may be an error that is
+documented: a ValueError, a TypeError, one of memory or of a missing package; of the viewer, a
+status below 500 or 507.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-import tempfile
-import time
-import traceback
-import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -38,10 +27,8 @@ from tensorcfr.viewer.routes import FORM, ROUTES, refusal, respond_to
 from tensorcfr.viewer.session import Session
 from tensorcfr.viewer.spot_form import SpotForm
 
-from ._fuzzing import HangError, Watch, fuzz_arguments, hear_hangs, limited
+from ._fuzzing import DefectError, Watch, limited
 
-SECONDS = 5.0
-"""Processor time that an answer may take."""
 LIMIT = 24 << 20
 """Bytes that compiling may take."""
 DOCUMENTED = (ValueError, TypeError, MemoryError, MissingExtraError)
@@ -278,59 +265,47 @@ def try_library(dice: Random, seen: Seen) -> None:
 
 KINDS: dict[str, tuple[float, Callable[[Random, Seen], None], bool]] = {
     "spots": (0.3, try_spot, False),
-    "texts of spots": (0.15, try_text, False),
+    "texts": (0.15, try_text, False),
     "names": (0.15, try_name, True),
     "options": (0.1, try_options, False),
     "locks": (0.1, try_locks, False),
-    "requests": (0.2, try_viewer, False),
+    "viewer": (0.2, try_viewer, False),
     "library": (0.05, try_library, True),
 }
 """Share of each kind, function that tries an input, and whether the input may name files."""
+SHARES = {kind: share for kind, (share, _, _) in KINDS.items()}
 
 
-def try_input(seed: int, number: int, seen: Seen, watch: Watch) -> tuple[str, str]:
-    """Try an input; return its kind, and the result."""
-    dice = Random(f"{seed} {number}")
-    kind = dice.choices(list(KINDS), [share for share, _, _ in KINDS.values()])[0]
-    _, work, may_open = KINDS[kind]
-    try:
-        with limited(SECONDS), nullcontext() if may_open else watch():
-            work(dice, seen)
-        result = "answered"
-    except DOCUMENTED as error:
-        result = "refused" if str(error) else f"DEFECT: {type(error).__name__} is empty"
-    except HangError:
-        result = f"DEFECT: took more than {SECONDS:g} s"
-    except Exception:
-        result = f"DEFECT: {traceback.format_exc(limit=-3)}"
-    return kind, result
+def prepare(folder: Path, kinds: list[str]) -> None:
+    """Prepare nothing: batches share no file."""
 
 
-def main() -> int:
-    """Read the command line, and run."""
-    asked = fuzz_arguments(__doc__, "NUMBER", int).parse_args()
-    hear_hangs()
-    warnings.simplefilter("ignore")
-    seen, found, watch = Seen(), Counter[str](), Watch(Path(tensorcfr.__file__).parent)
-    with tempfile.TemporaryDirectory() as folder:
+class Inputs:
+    """Random inputs of a kind.
+
+    Args:
+        folder: Folder in which files are written.
+        seed: Seed of the draws.
+        kind: One of :data:`KINDS`.
+    """
+
+    def __init__(self, folder: Path, seed: int, kind: str) -> None:
+        self.seed, self.kind, self.seen = seed, kind, Seen()
+        _, self.work, self.may_open = KINDS[kind]
         os.chdir(folder)
-        numbers = range(asked.inputs) if asked.show is None else [asked.show]
-        end = time.monotonic() + 60 * asked.minutes
-        for number in numbers:
-            if time.monotonic() > end:
-                break
-            kind, result = try_input(asked.seed, number, seen, watch)
-            defect = result.startswith("DEFECT")
-            found[f"{kind}: {'DEFECT' if defect else result}"] += 1
-            if defect or asked.show is not None:
-                print(f"{number} ({kind}): {result}", flush=True)
-        os.chdir("/")
-    for what, count in sorted(found.items()):
-        print(f"{what}: {count:,}")
-    defects = sum(count for what, count in found.items() if what.endswith("DEFECT"))
-    print(f"{found.total():,} inputs, {defects} defects, seed {asked.seed}")
-    return 1 if defects else 0
 
+    def try_input(self, number: int, watch: Watch) -> str:
+        """Try an input; return the result.
 
-if __name__ == "__main__":
-    sys.exit(main())
+        Raises:
+            DefectError: An error has no message.
+        """
+        dice = Random(f"{self.seed} {self.kind} {number}")
+        try:
+            with limited(), nullcontext() if self.may_open else watch():
+                self.work(dice, self.seen)
+        except DOCUMENTED as error:
+            if not str(error):
+                raise DefectError(f"{type(error).__name__} is empty") from error
+            return "refused"
+        return "answered"
