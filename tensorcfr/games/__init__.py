@@ -129,11 +129,13 @@ SPOTS: dict[str, type[Spot]] = Lookup(
 )
 """Games with spots (positions after the flop that are solved one at a time), by name."""
 
-_NOT_BUILT = {
-    **dict.fromkeys(("omaha5", "plo5", "five_card_omaha"), "five-card Omaha is not built"),
-    **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built"),
+_HINTS = {
+    **dict.fromkeys(
+        ("omaha5", "plo5", "five_card_omaha"), "five-card Omaha is not built; 'omaha' is"
+    ),
+    **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built; 'omaha' is"),
 }
-"""Explanation for names that users may try although the library does not have these games."""
+"""Hints for names that users may try although no game has them."""
 
 
 def make_game(spec: str, **parameters: Any) -> Rules:
@@ -162,8 +164,8 @@ def named_game(spec: str, **parameters: Any) -> tuple[str, Rules]:
             f"cannot read the game {brief(spec)}; write it as name(parameter=value, ...)"
         ) from None
     entry = GAMES.get(name)
-    if entry is None and name in _NOT_BUILT:
-        raise GameError(f"there is no game {brief(name)}: {_NOT_BUILT[name]}; 'omaha' is")
+    if entry is None and name in _HINTS:
+        raise GameError(f"there is no game {brief(name)}: {_HINTS[name]}")
     if entry is None:
         raise GameError(f"there is no game {brief(name)}; {suggest(name, GAMES)}")
     arguments |= parameters
