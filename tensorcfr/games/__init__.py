@@ -15,6 +15,7 @@ from .._util.specs import parse_spec
 from ..errors import GameError, Lookup, suggest
 from ..rules import CardGame, Rules
 from . import limit_poker, matrix
+from .five_card_omaha import FiveCardOmaha
 from .goofspiel import Goofspiel
 from .holdem import Holdem
 from .incentives import INCENTIVES, OPTION, with_incentives
@@ -94,6 +95,7 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "goofspiel": Goofspiel,
     "holdem": Holdem,
     "omaha": Omaha,
+    "omaha5": FiveCardOmaha,
     "short_deck": ShortDeck,
     "short_omaha": ShortOmaha,
     "flop_holdem": FlopHoldem,
@@ -130,9 +132,7 @@ SPOTS: dict[str, type[Spot]] = Lookup(
 """Games with spots (positions after the flop that are solved one at a time), by name."""
 
 _HINTS = {
-    **dict.fromkeys(
-        ("omaha5", "plo5", "five_card_omaha"), "five-card Omaha is not built; 'omaha' is"
-    ),
+    **dict.fromkeys(("plo5", "five_card_omaha"), "five-card Omaha is 'omaha5'"),
     **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built; 'omaha' is"),
 }
 """Hints for names that users may try although no game has them."""
