@@ -288,7 +288,7 @@ class HandGroups(NamedTuple):
 class CardGame(BaseRules):
     """Game in which hands are sets of cards, and cards are dealt to a board.
 
-    There are two players whose hands have one to four cards each, or three players whose hands have
+    There are two players whose hands have one to five cards each, or three players whose hands have
     one or two.  The betting does not depend on the cards: it is one tree for all boards, with a
     :class:`Deal` wherever the next cards are dealt.  A line ends in a :class:`Fold`; between two
     players in a :class:`Showdown` or a :class:`Runout`, between three in :class:`SidePots`.  Arrays
@@ -316,7 +316,7 @@ class CardGame(BaseRules):
     for all sets, equally likely.  One of them is drawn by weight before the hands, which have none
     of its cards, and is face down until it is dealt."""
     hands: Sequence[np.ndarray]
-    """Cards of each hand, for each player int64 (hands, 1 to 4); all hands have the same number of
+    """Cards of each hand, for each player int64 (hands, 1 to 5); all hands have the same number of
     cards."""
     weights: Sequence[np.ndarray]
     """Weights of the hands, above 0, for each player float64 (hands,)."""
@@ -388,7 +388,7 @@ class CardGame(BaseRules):
 
         Args:
             board: The cards of the board.
-            hands: int64 (hands, 1 to 4): hands without a card of the board.
+            hands: int64 (hands, 1 to 5): hands without a card of the board.
 
         Returns:
             int64 (hands,): the larger number wins, equal numbers tie.

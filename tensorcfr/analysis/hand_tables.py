@@ -82,7 +82,7 @@ def grid_of(cards: np.ndarray, groups: Mapping[str, HandGroups] = MappingProxyTy
     """Return the grid of some hands: the first two groupings as rows and columns, or 13 x 13.
 
     Args:
-        cards: int64 (hands, 1 to 4): the cards of each hand.
+        cards: int64 (hands, 1 to 5): the cards of each hand.
         groups: Groupings of these hands, from :meth:`~tensorcfr.CardGame.groups`.
 
     Raises:
@@ -150,7 +150,7 @@ class HandTable(OneLine):
     hands: tuple[str, ...]
     """Hands that are possible there."""
     cards: np.ndarray
-    """int64 (hands, 1 to 4): their cards, numbered as in hold'em if the deck is hold'em's."""
+    """int64 (hands, 1 to 5): their cards, numbered as in hold'em if the deck is hold'em's."""
     weight: np.ndarray
     """float64 (hands,): weight in the range times own reach, the part of the hand that is left."""
     opponent_weight: np.ndarray
@@ -165,7 +165,7 @@ class HandTable(OneLine):
     if no hands of the others get here."""
     grouped: Mapping[str, HandGroups]
     """Groupings of the hands by name: ``"made"`` hands in spots, and ``"pairs"`` and ``"suits"``
-    with four cards; empty in other games."""
+    with more than three cards; empty in other games."""
     find_equity: Callable[[], np.ndarray]
     """Function that computes :attr:`equity`."""
 
@@ -212,7 +212,7 @@ class HandTable(OneLine):
 
     @cached_property
     def places(self) -> Grid:
-        """Grid of the hands: 13 x 13, or pairs x suits for hands of four cards.
+        """Grid of the hands: 13 x 13, or pairs x suits for longer hands.
 
         Raises:
             ValueError: Hands with this number of cards have no grid.

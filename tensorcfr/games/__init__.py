@@ -15,6 +15,7 @@ from .._util.specs import parse_spec
 from ..errors import GameError, Lookup, suggest
 from ..rules import CardGame, Rules
 from . import limit_poker, matrix
+from .five_card_omaha import FiveCardOmaha
 from .goofspiel import Goofspiel
 from .holdem import Holdem
 from .incentives import INCENTIVES, OPTION, with_incentives
@@ -94,6 +95,7 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "goofspiel": Goofspiel,
     "holdem": Holdem,
     "omaha": Omaha,
+    "omaha5": FiveCardOmaha,
     "short_deck": ShortDeck,
     "short_omaha": ShortOmaha,
     "flop_holdem": FlopHoldem,
@@ -129,11 +131,11 @@ SPOTS: dict[str, type[Spot]] = Lookup(
 )
 """Games with spots (positions after the flop that are solved one at a time), by name."""
 
-_NOT_BUILT = {
-    **dict.fromkeys(("omaha5", "plo5", "five_card_omaha"), "five-card Omaha is not built"),
-    **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built"),
+_HINTS = {
+    **dict.fromkeys(("plo5", "five_card_omaha"), "five-card Omaha is 'omaha5'"),
+    **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built; 'omaha' is"),
 }
-"""Explanation for names that users may try although the library does not have these games."""
+"""Hints for names that users may try although no game has them."""
 
 
 def make_game(spec: str, **parameters: Any) -> Rules:
@@ -162,8 +164,8 @@ def named_game(spec: str, **parameters: Any) -> tuple[str, Rules]:
             f"cannot read the game {brief(spec)}; write it as name(parameter=value, ...)"
         ) from None
     entry = GAMES.get(name)
-    if entry is None and name in _NOT_BUILT:
-        raise GameError(f"there is no game {brief(name)}: {_NOT_BUILT[name]}; 'omaha' is")
+    if entry is None and name in _HINTS:
+        raise GameError(f"there is no game {brief(name)}: {_HINTS[name]}")
     if entry is None:
         raise GameError(f"there is no game {brief(name)}; {suggest(name, GAMES)}")
     arguments |= parameters

@@ -47,6 +47,11 @@ class ShortDeck(Holdem):
     game = "short_deck"
     lowest = SIX
     categories = SHORT_CATEGORIES
+    examples = (
+        "99+,A9s+,AJo+,KTs+,KQo,QTs+,JTs,98s",
+        "TT+,AJs+,KQs,JTs",
+        "66+,A6s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+",
+    )
 
     @staticmethod
     def every_hand() -> np.ndarray:
@@ -83,10 +88,11 @@ class ShortOmaha(Omaha):
     game = "short_omaha"
     lowest = SIX
     categories = SHORT_CATEGORIES
+    examples = "AA$ds,KK$ds,QQ$ds,JT98$ds", "QQ$ds,JJ$ds", "AA$ss,KQJT$ds,JT97$ds"
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """Return the 58,905 hands of the deck, int64 (58905, 4)."""
+        """Return the 58,905 hands of the deck, int8 (58905, 4)."""
         return Omaha.every_hand()[_has_deck(Omaha.every_hand)]
 
     @staticmethod

@@ -6,7 +6,8 @@ times utility times the reaches of the other players.  The operator of a game is
 
 * :class:`PayoffEntries`: single entries, a sparse matrix, for any game;
 * :class:`PayoffBlocks`: few hand-by-hand matrices that many public terminals share;
-* :class:`PayoffCards` (and :class:`PayoffSubsets`): folds and showdowns of hands of cards;
+* :class:`PayoffCards` (and :class:`PayoffSubsets`, :class:`PayoffFiveCards`): folds and showdowns
+  of hands of cards;
 * :class:`PayoffThreeHands` (and :class:`PayoffThreeOrders`): the same for three players;
 * :class:`PayoffTriples`: tables over three classes of hands, for all-ins before the flop.
 
@@ -23,8 +24,8 @@ import numpy as np
 
 from .._util.declared import Declared, declared, split_dimension
 from .blocks import BLOCKS, PayoffBlocks
-from .card_checks import CARDS, SUBSETS
-from .card_payoffs import PayoffCards, PayoffSubsets
+from .card_checks import CARDS, FIVE_CARDS, SUBSETS
+from .card_payoffs import PayoffCards, PayoffFiveCards, PayoffSubsets
 from .entries import ENTRIES, PayoffEntries
 from .hand_triples import TRIPLES, PayoffTriples
 from .payoff_form import PayoffForm
@@ -39,6 +40,7 @@ __all__ = [
     "PayoffBlocks",
     "PayoffCards",
     "PayoffEntries",
+    "PayoffFiveCards",
     "PayoffPart",
     "PayoffSubsets",
     "PayoffThreeHands",
@@ -101,7 +103,7 @@ Form = TypeVar("Form", bound=PayoffForm)
 
 KIND_OF_CLASS: dict[type, PayoffKind] = {
     kind.part: kind
-    for kind in (ENTRIES, BLOCKS, SUBSETS, CARDS, THREE_ORDERS, THREE_HANDS, TRIPLES)
+    for kind in (ENTRIES, BLOCKS, FIVE_CARDS, SUBSETS, CARDS, THREE_ORDERS, THREE_HANDS, TRIPLES)
 }
 """Kinds of parts by class, in the order of the parts of an operator.  Of kinds with one name, the
 last one reads files."""

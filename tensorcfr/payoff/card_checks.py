@@ -14,6 +14,7 @@ from .card_payoffs import (
     SHOWDOWN,
     TIES_PAY,
     PayoffCards,
+    PayoffFiveCards,
     PayoffSubsets,
 )
 from .card_subsets import add_subsets, subsets_scratch
@@ -208,3 +209,5 @@ CARDS = PayoffKind(
 """Kind of payoffs of hands of one or two cards."""
 SUBSETS = CARDS._replace(part=PayoffSubsets, add=add_subsets, scratch=subsets_scratch)
 """Kind of payoffs of hands of three or four cards."""
+FIVE_CARDS = SUBSETS._replace(part=PayoffFiveCards)
+"""Kind of payoffs of hands of five cards."""

@@ -17,10 +17,12 @@ showdowns in which ties pay."""
 HAND_BITS, CARD_BITS = 16, 8
 """Bits of class and card in a code: a hand of one or two cards is ``class | card << 16 | other card
 << 24``."""
+CARDS_OF_A_NUMBER = 4
+"""Number of cards in a number of the code of a longer hand."""
 MOST_CARDS = (1 << CARD_BITS) - 2
 """Largest number of cards of a deck."""
-MOST_PRIVATE, WIDE_FROM = 4, 3
-"""Largest number of cards of a hand, and number of cards from which on a code takes two numbers."""
+WIDE_FROM = 3
+"""Number of cards of a hand from which on a code takes several numbers."""
 
 
 class PayoffCards(NamedTuple):
@@ -56,8 +58,8 @@ class PayoffCards(NamedTuple):
     """float64 (2, classes): weight of one hand of each class, and of all its hands together."""
     same: Annotated[np.ndarray, np.uint32, "classes"]
     """uint32 (classes,): class of the other player whose hands have the same cards, counted from
-    the first class of the kind, for hands of two or four cards.  Otherwise, or if there is no such
-    class, the number of the other player's classes."""
+    the first class of the kind.  If there is no such class, or if codes of hands end with a number
+    outside the deck, the number of the other player's classes."""
     board: Annotated[np.ndarray, np.int64, "boards", 3]
     """int64 (boards, 3): index in ``hand_list`` of each player's hand list, and kind of the
     board."""
@@ -84,7 +86,7 @@ class PayoffCards(NamedTuple):
     @property
     def numbers(self) -> int:
         """Length of a hand's code in a hand list."""
-        return 1
+        return numbers_of_code(CARDS_OF_CODES[type(self)])
 
     @property
     def is_empty(self) -> bool:
@@ -141,8 +143,8 @@ class PayoffCards(NamedTuple):
         """Decode the hand list of a player on a board.
 
         Returns:
-            int64 (own classes, columns) and (other player's hands, columns): class, the two or four
-            cards, and the rank of the strength, from the weakest.
+            int64 (own classes, columns) and (other player's hands, columns): class, the cards, and
+            the rank of the strength, from the weakest.
         """
         offset = int(self.board[board, player])
         levels, *counts = self.hand_list[offset : offset + 3].tolist()
@@ -154,7 +156,7 @@ class PayoffCards(NamedTuple):
             end = offset + self.numbers * count
             codes = self.hand_list[offset:end].astype(np.int64).reshape(-1, self.numbers)
             strength = np.repeat(np.arange(levels), per_level[:, side])[:count]
-            hands.append(np.column_stack([hands_of(codes), strength]))
+            hands.append(np.column_stack([hands_of(codes, type(self)), strength]))
             offset = end
         return hands[0], hands[1]
 
@@ -193,17 +195,39 @@ class PayoffCards(NamedTuple):
 class PayoffSubsets(PayoffCards):
     """Part of the payoff operator for hands of three or four cards; see :class:`PayoffCards`.
 
-    In a hand list, a hand has two numbers: its class, and ``card | card << 8 | ...`` with its cards
-    in ascending order.  This is a class of its own, so that kernels of other games are compiled
-    without the code for such hands.
+    In a hand list, a hand has its class and one or more numbers ``card | card << 8 | ...``, of four
+    cards each, with its cards in ascending order.  This is a class of its own, so that kernels of
+    other games are compiled without the code for such hands.
     """
 
     __slots__ = ()
 
-    @property
-    def numbers(self) -> int:
-        """Length of a hand's code; see :attr:`PayoffCards.numbers`."""
-        return 2
+
+class PayoffFiveCards(PayoffSubsets):
+    """Part of the payoff operator for hands of five cards; see :class:`PayoffSubsets`."""
+
+    __slots__ = ()
+
+
+CARDS_OF_CODES: dict[type[PayoffCards], int] = {
+    PayoffCards: 2,
+    PayoffSubsets: 4,
+    PayoffFiveCards: 5,
+}
+"""Number of cards in the code of a hand, by class of payoffs, ascending.  A hand of fewer cards
+has the class with the next larger number, and a number outside the deck as its last card."""
+MOST_PRIVATE = max(CARDS_OF_CODES.values())
+"""Largest number of cards of a hand."""
+
+
+def part_for(width: int) -> type[PayoffCards]:
+    """Return the class of payoffs for hands of ``width`` cards."""
+    return next(part for part, n_cards in CARDS_OF_CODES.items() if n_cards >= width)
+
+
+def numbers_of_code(width: int) -> int:
+    """Return the length of the code of a hand of ``width`` cards."""
+    return 1 if width < WIDE_FROM else 1 + -(-width // CARDS_OF_A_NUMBER)
 
 
 def codes_of(classes: np.ndarray, cards: np.ndarray, beyond: int) -> np.ndarray:
@@ -211,26 +235,30 @@ def codes_of(classes: np.ndarray, cards: np.ndarray, beyond: int) -> np.ndarray:
 
     Args:
         classes: int64 (hands,).
-        cards: int64 (hands, 1 to 4).
-        beyond: Last card of hands of one or three cards.
+        cards: int64 (hands, 1 to 5).
+        beyond: Last card of hands that have fewer cards than their code.
 
     Returns:
         int64 (hands, numbers).
     """
-    if cards.shape[1] % 2:
+    if cards.shape[1] < CARDS_OF_CODES[part_for(cards.shape[1])]:
         cards = np.column_stack([cards, np.full(len(cards), beyond)])
     if cards.shape[1] < WIDE_FROM:
         shifts = HAND_BITS + CARD_BITS * np.arange(2)
         return (classes | (cards << shifts).sum(axis=1))[:, None]
-    packed = (np.sort(cards, axis=1) << CARD_BITS * np.arange(MOST_PRIVATE)).sum(axis=1)
+    place = np.arange(cards.shape[1])
+    shifted = np.sort(cards, axis=1) << CARD_BITS * (place % CARDS_OF_A_NUMBER)
+    packed = np.add.reduceat(shifted, place[::CARDS_OF_A_NUMBER], axis=1)
     return np.column_stack([classes, packed])
 
 
-def hands_of(codes: np.ndarray) -> np.ndarray:
-    """Decode the result of :func:`codes_of`: class and cards, int64 (hands, 3 or 5)."""
-    first, last = codes[:, 0], codes[:, -1]
+def hands_of(codes: np.ndarray, part: type[PayoffCards]) -> np.ndarray:
+    """Decode the result of :func:`codes_of` for a class of payoffs: class and cards, int64 (hands,
+    3 or more)."""
+    first, place = codes[:, 0], np.arange(CARDS_OF_CODES[part])
     if codes.shape[1] > 1:
-        shifts = CARD_BITS * np.arange(MOST_PRIVATE)
+        number, shifts = 1 + place // CARDS_OF_A_NUMBER, CARD_BITS * (place % CARDS_OF_A_NUMBER)
     else:
-        first, shifts = first & ((1 << HAND_BITS) - 1), HAND_BITS + CARD_BITS * np.arange(2)
-    return np.column_stack([first, last[:, None] >> shifts & (1 << CARD_BITS) - 1])
+        number, shifts = 0 * place, HAND_BITS + CARD_BITS * place
+        first = first & ((1 << HAND_BITS) - 1)
+    return np.column_stack([first, codes[:, number] >> shifts & (1 << CARD_BITS) - 1])

@@ -138,13 +138,13 @@ Writer = Callable[[Any], None]
 """Function that generates the instructions of a piece, from a :class:`Code`."""
 
 
-def piece(code: type[Code], names: str) -> Callable[[Writer], Any]:
+def piece(code: Callable[[Any, SimpleNamespace], Any], names: str) -> Callable[[Writer], Any]:
     """Return a decorator that makes a function for kernels from a code generator.
 
     The function has no result.
 
     Args:
-        code: Class of the generator's argument.
+        code: Class of the generator's argument, or a function that makes it.
         names: Names of the arguments, separated by spaces.  The fields of a named tuple get their
             own names.
     """

@@ -38,7 +38,7 @@ def hand_grid(
 ) -> Figure:
     """Draw all hands at a line as a grid.
 
-    Hands of two cards have pairs on the diagonal and suited hands above it; hands of four cards are
+    Hands of two cards have pairs on the diagonal and suited hands above it; longer hands are
     in groups, by pairs and suits. With ``"strategy"`` the filled height of a cell is the share of
     its hands that is left at the line. The filled part is split from left to right among the
     actions, in proportion to their frequencies. The other pictures have one colour per cell:

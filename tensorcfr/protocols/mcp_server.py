@@ -79,7 +79,7 @@ class Tools:
             stacks: Chips that each player has behind.
             bets: Sizes of bets, "33%,75%,a"; a is all-in.
             raises: Sizes of raises, "3x,a".
-            game: "holdem", "short_deck" or "omaha".
+            game: "holdem", "short_deck", "omaha" or another game with spots.
             target: Exploitability at which to stop, "0.5%" of the pot or "0.1 chips".
             seconds: Time limit of the solve; by default a minute.
 

@@ -81,7 +81,7 @@ class SpotForm:
             "kind": "form",
             "title": "tensorcfr",
             "target": TARGET,
-            "spots": list(SPOTS),
+            "spots": {name: spot.examples for name, spot in SPOTS.items()},
             "seats": SEATS,
             "games": list(SMALL),
             "precisions": list(CHUNK_BYTES),

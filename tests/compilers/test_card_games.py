@@ -45,6 +45,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "three cards, turn": {"cards": 9, "width": 3, "rounds": 1, "public": 0, "even": 0.5},
     "four cards": {"cards": 11, "width": 4, "rounds": 0, "public": 0, "even": 0.5},
     "four cards, turn": {"cards": 10, "width": 4, "rounds": 1, "public": 1},
+    "five cards": {"cards": 11, "width": 5, "rounds": 0, "public": 0, "even": 0.5},
+    "five cards, turn": {"cards": 11, "width": 5, "rounds": 1, "public": 0},
 }
 
 
@@ -303,7 +305,7 @@ ONE = [np.array([[0]]), np.array([[0]])]
         (Broken(n_players=4), "has 4 players; card games have two or three"),
         (Broken(n_players=3), "there are hands of 2 players"),
         (Broken(board=(1, 1)), "must be different cards"),
-        (Broken(hands=[np.arange(6)] * 2), r"must be int64 \(hands, 1 to 4\)"),
+        (Broken(hands=[np.arange(6)] * 2), r"must be int64 \(hands, 1 to 5\)"),
         (Broken(weights=[np.zeros(6)] * 2), "weights of player 0 must be"),
         (Broken(board=(2,)), "hand 2 of player 0 has a card that cannot be dealt"),
         (Broken(hands=[np.zeros((6, 1), dtype=np.int64)] * 2), "has a hand twice"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.card_games import check_product
 from support.equality import EARLY_MARKS, as_game, assert_equal
 from support.reference import ReferenceCFR
 from support.slow_strengths import worth
@@ -150,6 +151,17 @@ def test_ranges_of_all_hands_by_enumeration() -> None:
         np.testing.assert_array_equal(found, [is_in(hand) for hand in hands])
 
 
+@pytest.mark.parametrize("width", [4, 5])
+def test_single_hands_are_found_by_their_cards(width: int) -> None:
+    """Each range has the hand that it names, and no other."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        cards = rng.choice(52, width, replace=False)
+        text = "".join(CARDS[card] for card in cards)
+        (row,) = np.flatnonzero(read_range(text, width=width))
+        assert sorted(every_hand(width)[row].tolist()) == sorted(cards.tolist())
+
+
 def test_weights_of_ranges() -> None:
     assert read_range("AAAA:0.5,KKKK:25%,QQQQ").sum() == 1.75
     assert read_range("AA:ds:0.5").sum() == 0.5 * 864
@@ -178,7 +190,7 @@ def test_the_best_hands() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("AAAAA", "'AAAAA' at character 1 has 5 cards; .* five-card Omaha is not built"),
+        ("AAAAA", "'AAAAA' at character 1 has 5 cards; a hand has 4"),
         ("AA,AsKsQhJhTd", "'AsKsQhJhTd' at character 4 has 5 cards"),
         ("AA,,KK", "nothing before the comma"),
         ("AsAs", "has one card twice"),
@@ -255,7 +267,7 @@ def test_lines_beyond_the_limit(line: str) -> None:
         rules.node(rules.root())
 
 
-@pytest.mark.parametrize("name", ["omaha5", "plo5", "omaha8", "omaha_hi_lo"])
+@pytest.mark.parametrize("name", ["omaha8", "plo8", "omaha_hi_lo"])
 def test_games_that_are_not_built_are_refused_by_name(name: str) -> None:
     with pytest.raises(GameError, match="not built"):
         make_game(name)
@@ -306,6 +318,14 @@ def test_a_river_equals_the_reference(rake: float, interpreted: None) -> None:
     assert_equal(
         Solver(compile_game(rules), algorithm, precision="float64"), reference, EARLY_MARKS
     )
+
+
+def test_few_hands_clear_only_their_sums() -> None:
+    """The kernel next to the sums hand by hand, with several groups of terminals."""
+    rules = Omaha(**SPOT, ranges=NARROW, bets="pot,50%", raises="pot")
+    form = compile_game(rules).chunks.trunk
+    assert len(form.operator[0].group) > 1
+    check_product(form)
 
 
 @pytest.mark.full

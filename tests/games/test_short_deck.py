@@ -20,7 +20,7 @@ from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.equity import equities
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.errors import GameError
-from tensorcfr.games import SPOTS, make_spot
+from tensorcfr.games import make_spot
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.games.poker import ranges as whole_deck
 from tensorcfr.games.poker.deck import CARDS, RANKS, hand_label, read_cards
@@ -248,7 +248,6 @@ def test_flops_stand_for_those_of_a_whole_deck() -> None:
 
 
 def test_all_spots_read_dead_cards() -> None:
-    assert set(SPOTS) == {"holdem", "omaha", "short_deck", "short_omaha"}
     for name in ("holdem", "omaha"):
         ranges = ("AA", "KK") if name == "holdem" else ("AAKK", "KKQQ")
         spot = make_spot(game=name, **SPOT, ranges=ranges, dead="As 2c")

@@ -29,6 +29,18 @@ def pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
     payoff_product(form, player, x, g, payoff_scratch(form), None)
 
 
+def check_product(form: Any) -> None:
+    """Compare the kernel of a form's payoffs with the sums hand by hand, in double precision."""
+    (part,), rng = form.operator, np.random.default_rng(5)
+    x = rng.random(form.n_sequences)
+    for player in range(2):
+        own = slice(*form.player_sequences[player : player + 2])
+        g = np.full(form.n_sequences, np.nan)
+        pay(form, player, x, g)
+        expected = part.product(form, player, x)
+        np.testing.assert_allclose(g[own], expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
 class LeducOfCards(CardGame):
     """Leduc hold'em, written again from its rules; labels are not those of the built-in game."""
 

@@ -667,7 +667,7 @@ REASONS: dict[str, str] = {
         game_size traffic_of
     """,
     PRIVATE_PARTS: """
-        ARRAYS KINDS PayoffBlocks PayoffCards PayoffEntries PayoffPart PayoffSubsets
+        ARRAYS KINDS PayoffBlocks PayoffCards PayoffEntries PayoffFiveCards PayoffPart PayoffSubsets
         PayoffThreeHands PayoffThreeOrders PayoffTriples
         count_entries empty_part magnitudes product triples
     """,

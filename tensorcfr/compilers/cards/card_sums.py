@@ -33,7 +33,7 @@ class HandSets(NamedTuple):
 
     cards: Sequence[str]
     hands: Sequence[np.ndarray]
-    """Cards of each hand, for each player int64 (hands, 1 to 4)."""
+    """Cards of each hand, for each player int64 (hands, 1 to 5)."""
     weights: Sequence[np.ndarray]
     """Weights of the hands, for each player float64 (hands,)."""
 
@@ -464,8 +464,8 @@ def numbers_of(hands: np.ndarray, wanted: np.ndarray, cards: int) -> np.ndarray:
     """Find each wanted hand among some hands, in any order of its cards; int64 (wanted,).
 
     Args:
-        hands: int64 (hands, 1 to 4): cards of each hand.
-        wanted: int64 (wanted, 1 to 4): cards of each wanted hand.
+        hands: int64 (hands, 1 to 5): cards of each hand.
+        wanted: int64 (wanted, 1 to 5): cards of each wanted hand.
         cards: Cards of the deck.
 
     Returns:

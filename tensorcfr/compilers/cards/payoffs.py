@@ -18,9 +18,9 @@ from ...model.card_structure import (
     RoundBoards,
     Symmetry,
 )
-from ...payoff import PayoffCards, PayoffEntries, PayoffSubsets
+from ...payoff import PayoffCards, PayoffEntries
 from ...payoff import card_payoffs as cards_part
-from ...payoff.card_payoffs import LANES, WIDE_FROM, codes_of
+from ...payoff.card_payoffs import CARDS_OF_CODES, LANES, codes_of, part_for
 from ...rules import CardGame
 from .card_sums import Dealing, same_hands, shares_of_runouts
 from .form import CardForm, Last
@@ -141,7 +141,7 @@ class Payoffs(PayoffBuilder):
             is_held = np.isin(np.arange(len(rules.cards)), np.concatenate(rules.hands))
         self.card_number, self.n_cards = np.cumsum(is_held) - 1, int(is_held.sum())
         """Number of each card in hand lists, int64 (cards,), and how many numbers there are."""
-        self.kind = PayoffSubsets if rules.hands[0].shape[1] >= WIDE_FROM else PayoffCards
+        self.kind = part_for(rules.hands[0].shape[1])
 
     def of(  # noqa: D102
         self, form: CardForm, inside: np.ndarray, on_boards: list[list[list[np.ndarray]]]
@@ -270,7 +270,7 @@ class Payoffs(PayoffBuilder):
         Args:
             kinds: The kinds of classes, each with the cards of a board.
         """
-        even = self.rules.hands[0].shape[1] % 2 == 0
+        is_full = self.rules.hands[0].shape[1] == CARDS_OF_CODES[self.kind]
         lanes, weight, same = [], [np.empty((2, 0))], []
         used = 0
         for kind, board in kinds:
@@ -282,7 +282,7 @@ class Payoffs(PayoffBuilder):
                 other_classes = class_pair[1 - player]
                 none = other_classes.n_classes
                 twin = np.append(other_classes.of_hand, none)[self.same[player][own_classes.first]]
-                same.append(twin if even else np.full(own_classes.n_classes, none))
+                same.append(twin if is_full else np.full(own_classes.n_classes, none))
         return (
             np.array(lanes),
             np.concatenate(weight, axis=1),

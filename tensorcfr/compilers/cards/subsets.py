@@ -109,7 +109,13 @@ def compare(
             disjoint hands that are weaker, that are not stronger, and in total; modified in place.
     """
     order, others = mine.order, theirs.order
-    sums[:] = 0.0
+    # Only the sums of own hands are read.  With few hands, clearing all would be most of the work.
+    if len(order) * len(signs) < len(sums):
+        for own_hand in order:
+            for subset in mine.sets[own_hand]:
+                sums[subset] = 0.0
+    else:
+        sums[:] = 0.0
     total, begin, next_other = 0.0, 0, 0
     while begin < len(order):
         level, end = mine.strength[order[begin]], begin

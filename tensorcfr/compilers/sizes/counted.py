@@ -17,7 +17,17 @@ from ..._util.memory_budget import budget, require, reserve
 from ...errors import GameError, MemoryLimitError
 from ...model.arrays import TERMINAL
 from ...model.chunked_game import Counts
-from ...payoff.card_payoffs import LANES, WIDE_FROM
+from ...payoff.card_payoffs import (
+    CARDS_OF_CODES,
+    LANES,
+    WIDE_FROM,
+    PayoffCards,
+    PayoffFiveCards,
+    PayoffSubsets,
+    numbers_of_code,
+    part_for,
+)
+from ...payoff.card_subsets import n_sets
 from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout, SidePots
 from ..cards.card_sums import (
     HandSets,
@@ -62,13 +72,13 @@ COMPILING = 1.15
 """Peak memory of compiling into chunks, as a multiple of the compiled game's size."""
 COMPILING_CARDS = 3 << 19
 """Bytes that compiling a card game takes in addition, for betting, boards and hands."""
-BYTES_OF_WIDE = 120
-"""Additional bytes per hand of three or four cards while a game is compiled."""
+BYTES_OF_WIDE: dict[type[PayoffCards], int] = {PayoffSubsets: 120, PayoffFiveCards: 350}
+"""Additional bytes per hand of three or more cards while a game is compiled."""
 BYTES_OF_TILES = 240
-"""Additional bytes per hand of three or four cards while a game is solved: sixteen lanes of reaches
+"""Additional bytes per hand of three or more cards while a game is solved: sixteen lanes of reaches
 or values, and the remains of compiling."""
-WORK_OF_WIDE = 8
-"""Work of a hand of three or four cards at a terminal, as a multiple of a hand of two cards."""
+WORK_OF_WIDE: dict[type[PayoffCards], int] = {PayoffSubsets: 8, PayoffFiveCards: 30}
+"""Work of a hand of three or more cards at a terminal, as a multiple of a hand of two cards."""
 WORK_OF_THREE = 15
 """Work of a hand at a terminal of three players, as a multiple of one of two players."""
 BYTES_OF_TERMINAL = 128
@@ -149,15 +159,20 @@ def size_of_cards(
     first = deal_to_cut_at(rules, name, betting, symmetric=symmetric) if cut is None else cut
     hands = [len(player_hands) for player_hands in rules.hands]
     numbers = trunk = entries = ends = compiled = 0
-    wide, is_of_three = rules.hands[0].shape[1] >= WIDE_FROM, len(hands) > 2
-    work = WORK_OF_WIDE if wide else WORK_OF_THREE if is_of_three else 1
+    width, is_of_three = rules.hands[0].shape[1], len(hands) > 2
+    wide, part = width >= WIDE_FROM, part_for(width)
+    work = WORK_OF_WIDE[part] if wide else WORK_OF_THREE if is_of_three else 1
     bytes_of_terminal = BYTES_OF_TERMINAL
     if is_of_three and rules.pays_by_order:
         work *= WORK_OF_ORDERS
         bytes_of_terminal += BYTES_OF_ORDERS
     beside = max(COMPILING_CARDS, BYTES_OF_NODE * int(table[:, 0].sum()), rules.bytes_made)
-    beside += BYTES_OF_WIDE * sum(hands) if wide else 0
-    scratch = BYTES_OF_TILES * sum(hands) if wide else 0
+    beside += BYTES_OF_WIDE[part] * sum(hands) if wide else 0
+    scratch = 0
+    if wide:
+        # Evaluations have sums in double precision.
+        sums = n_sets(len(rules.cards) + 2, CARDS_OF_CODES[part])
+        scratch = BYTES_OF_TILES * sum(hands) + 8 * LANES * sums
     for r, row in enumerate(table.tolist()):
         n_terminals, dealt = row[1], row[DEALS]
         acts, actions = row[2 : 2 + len(hands)], row[2 + len(hands) : DEALS]
@@ -180,7 +195,7 @@ def size_of_cards(
             compiled += copies * n_terminals * bytes_of_terminal + solved * 40 * sum(hands)
         else:
             groups = -(-n_terminals // LANES) * (1 if in_chunks else solved)
-            compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * (2 if wide else 1)
+            compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * numbers_of_code(width)
         compiled += solved * 16 * sum(hands) * rules.weights_vary
         if in_chunks:
             lines = int(table[r - 1, DEALS])
@@ -280,7 +295,7 @@ def deal_to_cut_at(
 def sequences_of_chunk(rules: CardGame) -> int:
     """Return the maximum number of sequences in a card game's chunk with several lines.
 
-    The number depends on the cache of this machine.  With hands of three or four cards, the sums
+    The number depends on the cache of this machine.  With hands of three or more cards, the sums
     over sets of cards fill the cache anyway.  Then a chunk has all lines, so that most groups of
     terminals have all lanes.
     """

@@ -4,39 +4,27 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
-from itertools import combinations
+from math import comb
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from .deck import RANKS, SUITS, orders_of_suits
+from .deck import CARDS, RANKS, SUITS, orders_of_suits
 from .ranges import EVERY, weights_of
 from .runouts import moved_hands
 
-CARDS_OF_A_HAND = 4
+CARDS_OF_THE_ORDER = 4
+"""Number of cards of the hands whose order is known."""
 ORDER = Path(__file__).with_name("order.npy")
 """Path of the order of classes of hands that differ only in suits, the best first.
 
 ``scripts/omaha_order.py`` of commit b5ab28bb wrote the file.
 """
-SUITED = {
-    "ds": (2, 2, 0, 0),
-    "ss": (2, 1, 1, 0),
-    "ts": (3, 1, 0, 0),
-    "ms": (4, 0, 0, 0),
-    "rb": (1, 1, 1, 1),
-}
-"""Number of cards of each suit, in descending order: double-suited, single-suited, three of a suit,
-monotone, rainbow."""
-PAIRED = {
-    "np": (1, 1, 1, 1),
-    "op": (2, 1, 1, 0),
-    "tp": (2, 2, 0, 0),
-    "tr": (3, 1, 0, 0),
-    "qu": (4, 0, 0, 0),
-}
-"""Number of cards of each rank, in descending order: no pair, one pair, two pairs, trips, quads."""
+SUITED = ("ds", "ss", "ts", "fs", "ms", "rb")
+"""Patterns of suits: double-suited, single-suited, three of a suit, four, monotone, rainbow."""
+PAIRED = ("np", "op", "tp", "tr", "qu")
+"""Patterns of ranks: no pair, one pair, two pairs, trips, quads."""
 _CARD = re.compile(r"([2-9TJQKA])([cdhs]?)|(x)", re.IGNORECASE)
 _KIND = re.compile(r"\$([a-z]*)", re.IGNORECASE)
 _COLON = re.compile(rf":(?=\s*(?:{'|'.join((*SUITED, *PAIRED))})\b)", re.IGNORECASE)
@@ -45,39 +33,100 @@ _SHARE = re.compile(rf"(?:top\s*)?(?:{_NUMBER}%?\s*-\s*)?{_NUMBER}%", re.IGNOREC
 
 
 @cache
-def every_hand() -> np.ndarray:
-    """Return all hands in descending order, int64 (270725, 4), the highest card first."""
-    hands = np.array(list(combinations(range(51, -1, -1), CARDS_OF_A_HAND)), dtype=np.int64)
+def every_hand(width: int = 4) -> np.ndarray:
+    """Return all hands of ``width`` cards in descending order, the highest card first.
+
+    Returns:
+        int8 (hands, width): 270,725 hands of four cards, 2,598,960 of five.
+    """
+    hands = np.arange(len(CARDS), dtype=np.int8)[::-1, None]
+    for _ in range(width - 1):
+        # Each hand is followed by every card below its last one, in descending order.
+        below = hands[:, -1].astype(np.int64)
+        next_card = np.repeat(np.cumsum(below), below) - np.arange(below.sum()) - 1
+        hands = np.column_stack([np.repeat(hands, below, axis=0), next_card.astype(np.int8)])
     hands.setflags(write=False)
     return hands
+
+
+def _number_of(cards: list[int]) -> int:
+    """Return the row of :func:`every_hand` with a hand."""
+    # The combinatorial number system numbers hands in ascending order.
+    ascending = sum(comb(card, k) for k, card in enumerate(sorted(cards), 1))
+    return comb(len(CARDS), len(cards)) - 1 - ascending
+
+
+def _count(kinds: np.ndarray, n_kinds: int) -> np.ndarray:
+    """Count the cards of each kind in every hand, int8 (kinds, hands)."""
+    counts = np.zeros((n_kinds, len(kinds)), dtype=np.int8)
+    for column in kinds.T:
+        counts[column, np.arange(len(kinds))] += 1
+    return counts
+
+
+def suit_patterns(hands: np.ndarray) -> np.ndarray:
+    """Return the pattern of the suits of hands, as indices in :data:`SUITED`; int64 (hands,).
+
+    A hand is double-suited if it has two or more cards of two suits.
+    """
+    by_suit = _count(hands % len(SUITS), len(SUITS))
+    most = by_suit.max(axis=0)
+    cases = {
+        "ds": (by_suit > 1).sum(axis=0) == 2,
+        "ms": most == hands.shape[1],
+        "fs": most == 4,
+        "ts": most == 3,
+        "ss": most == 2,
+    }
+    numbers = [SUITED.index(name) for name in cases]
+    patterns: np.ndarray = np.select(list(cases.values()), numbers, SUITED.index("rb"))
+    return patterns
+
+
+def suits_of(width: int) -> tuple[str, ...]:
+    """Return the patterns of suits that hands of ``width`` cards can have."""
+    missing = "rb" if width > len(SUITS) else "fs"
+    return tuple(name for name in SUITED if name != missing)
+
+
+def rank_patterns(by_rank: np.ndarray) -> np.ndarray:
+    """Return the pattern of the ranks of hands, as indices in :data:`PAIRED`; int64 (hands,).
+
+    Trips may have a pair, too.  The argument is the result of :func:`count_ranks`.
+    """
+    most, pairs = by_rank.max(axis=0), (by_rank > 1).sum(axis=0)
+    patterns: np.ndarray = np.where(most > 2, most, pairs)
+    return patterns
+
+
+def count_ranks(hands: np.ndarray) -> np.ndarray:
+    """Count the cards of each rank in every hand, int8 (13, hands)."""
+    return _count(hands // len(SUITS), len(RANKS))
 
 
 class _Counts(NamedTuple):
     """Counts of cards in all hands, to which patterns are compared."""
 
-    ranks: np.ndarray
-    """int8 (hands, 13): number of cards of each rank."""
-    has: np.ndarray
-    """bool (hands, 52): True for each card of the hand."""
-    suits: np.ndarray
-    """int8 (hands, 4): number of cards of each suit, in descending order."""
-    most_ranks: np.ndarray
-    """int8 (hands, 4): number of cards of each rank, the four largest in descending order."""
+    by_rank: np.ndarray
+    """int8 (13, hands): number of cards of each rank."""
+    paired: np.ndarray
+    """int8 (hands,): pattern of ranks."""
+    suited: np.ndarray
+    """int8 (hands,): pattern of suits."""
 
 
 @cache
-def _counts() -> _Counts:
-    """Count the cards in all hands."""
-    hands = every_hand()
-    has = np.zeros((len(hands), len(RANKS) * len(SUITS)), dtype=bool)
-    np.put_along_axis(has, hands, True, axis=1)
-    by_rank = has.reshape(-1, len(RANKS), len(SUITS))
-    ranks, suits = (by_rank.sum(axis=axis, dtype=np.int8) for axis in (2, 1))
-    suits, most = (np.sort(counts, axis=1)[:, :-5:-1] for counts in (suits, ranks))
-    return _Counts(ranks, has, suits, most)
+def _counts(width: int) -> _Counts:
+    """Count the cards in all hands of ``width`` cards."""
+    hands = every_hand(width)
+    by_rank = count_ranks(hands)
+    patterns = rank_patterns(by_rank), suit_patterns(hands)
+    return _Counts(by_rank, *(of_kind.astype(np.int8) for of_kind in patterns))
 
 
-def read_range(text: str, what: str = "range", *, deck: np.ndarray | None = None) -> np.ndarray:
+def read_range(
+    text: str, what: str = "range", *, width: int = 4, deck: np.ndarray | None = None
+) -> np.ndarray:
     """Read the weight of every hand in a range.
 
     Groups are separated by commas, semicolons or ends of lines.  A group is
@@ -86,13 +135,15 @@ def read_range(text: str, what: str = "range", *, deck: np.ndarray | None = None
     * hands with some cards: ``As``, ``AsKsxx``, ``AsKsQhJh``, ``AsAx``;
     * hands with ranks moved up together, as far as possible: ``KK+``, ``JT98+`` up to ``AKQJ``;
     * hands with ranks moved from one pattern to another: ``KK-TT``, ``JT98-7654``;
-    * hands with a pattern of suits: ``AA$ds`` (two and two), ``$ss`` (two, and two of other suits),
-      ``$ts`` (three), ``$ms`` (all four), ``$rb`` (four suits);
+    * hands with a pattern of suits: ``AA$ds`` (two and two), ``$ss`` (two, and one each of other
+      suits), ``$ts`` (three), ``$fs`` (four of five cards), ``$ms`` (all cards), ``$rb`` (four
+      cards of four suits);
     * hands with a pattern of ranks: ``$np`` (no pair), ``$op`` (one pair), ``$tp`` (two pairs),
       ``$tr`` (three), ``$qu`` (four);
     * all hands: ``random``;
     * the best hands, ``top 15%`` or ``15%``, or an interval, ``5%-15%``, in the order of
-      :data:`ORDER`: by equity before the flop against a random hand.
+      :data:`ORDER`: by equity before the flop against a random hand.  The order is known for hands
+      of four cards.
 
     Patterns may follow ranks and may be combined, as in ``$ds$np``; ``KK+:ss`` is ``KK+$ss``.
 
@@ -108,11 +159,12 @@ def read_range(text: str, what: str = "range", *, deck: np.ndarray | None = None
     Args:
         text: The range.
         what: Description of the range in errors.
-        deck: bool (270725,): True for hands of the deck, if the deck lacks some.  Shares such as
+        width: Number of cards of a hand.
+        deck: bool (hands,): True for hands of the deck, if the deck lacks some.  Shares such as
             ``top 15%`` are then not allowed, because the order of these hands is unknown.
 
     Returns:
-        float64 (270725,): weights of the rows of :func:`every_hand`.
+        float64 (hands,): weights of the rows of :func:`every_hand`.
 
     Raises:
         ValueError: The text is not a range; names the group and its position.
@@ -123,41 +175,48 @@ def read_range(text: str, what: str = "range", *, deck: np.ndarray | None = None
         text,
         what,
         "AA$ds,KK+",
-        len(every_hand()),
-        partial(_hands, is_whole=deck is None),
+        len(every_hand(width)),
+        partial(_hands, width=width, is_whole=deck is None),
         deck=deck,
     )
 
 
-def _hands(group: str, place: str, is_whole: bool) -> np.ndarray:
-    """Return a mask of the hands in a group, bool (hands,)."""
+def _hands(group: str, place: str, width: int, is_whole: bool) -> np.ndarray:
+    """Return a mask of the hands in a group, bool (hands,), or the number of the only one."""
     if group.lower() in EVERY:
-        return np.ones(len(every_hand()), dtype=bool)
+        return np.ones(len(every_hand(width)), dtype=bool)
     if share := _SHARE.fullmatch(group):
+        if width != CARDS_OF_THE_ORDER:
+            raise ValueError(f"{place}: the order of hands is known for hands of four cards only")
         if not is_whole:
             raise ValueError(f"{place}: the order of hands is known for a deck of 52 cards only")
         return _best(float(share[1] or 0), float(share[2]), place)
-    mask = np.ones(len(every_hand()), dtype=bool)
-    kinds = _KIND.findall(group)
+    kinds, pattern = _KIND.findall(group), _KIND.sub("", group).strip()
+    if not kinds:
+        return _by_cards(pattern, place, width)
+    mask = np.ones(len(every_hand(width)), dtype=bool)
     for kind in map(str.lower, kinds):
-        if kind not in SUITED and kind not in PAIRED:
-            known = ", ".join(f"${name}" for name in (*SUITED, *PAIRED))
-            raise ValueError(f"{place}: ${kind} must be one of {known}")
-        counts, wanted = _counts().suits, SUITED.get(kind)
-        if wanted is None:
-            counts, wanted = _counts().most_ranks, PAIRED[kind]
-        mask &= (counts == wanted).all(axis=1)
-    pattern = _KIND.sub("", group).strip()
-    if pattern or not kinds:
-        mask &= _by_cards(pattern, place)
+        known = (*suits_of(width), *PAIRED)
+        if kind not in known:
+            names = ", ".join(f"${name}" for name in known)
+            raise ValueError(f"{place}: ${kind} must be one of {names}")
+        if kind in SUITED:
+            mask &= _counts(width).suited == SUITED.index(kind)
+        else:
+            mask &= _counts(width).paired == PAIRED.index(kind)
+    if pattern:
+        of_cards = np.zeros(len(mask), dtype=bool)
+        of_cards[_by_cards(pattern, place, width)] = True
+        mask &= of_cards
     return mask
 
 
-def _by_cards(pattern: str, place: str) -> np.ndarray:
-    """Return a mask of the hands of a pattern of cards such as ``KK+``, bool (hands,)."""
+def _by_cards(pattern: str, place: str, width: int) -> np.ndarray:
+    """Return the hands of a pattern of cards such as ``KK+``: a mask, or the number of the only
+    one."""
     better = pattern.endswith("+")
     first, dash, last = (pattern[:-1], "", "") if better else pattern.partition("-")
-    ranks, cards = _read_pattern(first, place)
+    ranks, cards = _read_pattern(first, place, width)
     moves = range(1)
     if better or dash:
         if cards:
@@ -167,26 +226,30 @@ def _by_cards(pattern: str, place: str) -> np.ndarray:
             raise ValueError(f"{place}: no rank is above the ace")
         moves = range(up + 1)
     if dash:
-        last_ranks, last_cards = _read_pattern(last, place)
+        last_ranks, last_cards = _read_pattern(last, place, width)
         distances = {b - a for a, b in zip(ranks, last_ranks, strict=False)}
         if last_cards or len(last_ranks) != len(ranks) or len(distances) != 1:
             raise ValueError(f"{place}: both ends must have the same ranks, moved together")
         (distance,) = distances
         moves = range(min(distance, 0), max(distance, 0) + 1)
-    counts, mask = _counts(), np.zeros(len(every_hand()), dtype=bool)
+    if len(cards) == width:
+        # Ranges may list thousands of hands, so a single hand is not searched among all.
+        return np.array([_number_of(cards)])
+    hands, by_rank = every_hand(width), _counts(width).by_rank
+    mask = np.zeros(len(hands), dtype=bool)
     for move in moves:
         matches = np.ones(len(mask), dtype=bool)
         # A rank that the pattern has twice needs two cards; named cards count for their ranks.
         wanted = [rank + move for rank in ranks] + [card // len(SUITS) for card in cards]
         for rank in set(wanted):
-            matches &= counts.ranks[:, rank] >= wanted.count(rank)
+            matches &= by_rank[rank] >= wanted.count(rank)
         for card in cards:
-            matches &= counts.has[:, card]
+            matches &= (hands == card).any(axis=1)
         mask |= matches
     return mask
 
 
-def _read_pattern(text: str, place: str) -> tuple[list[int], list[int]]:
+def _read_pattern(text: str, place: str, width: int) -> tuple[list[int], list[int]]:
     """Read a pattern: return the ranks without a suit, the highest first, and the cards."""
     ranks, cards, position, count = [], [], 0, 0
     text = text.strip()
@@ -206,11 +269,8 @@ def _read_pattern(text: str, place: str) -> tuple[list[int], list[int]]:
             f"{place} is not a group of hands; groups are written like AAxx, AA$ds, KK+, JT98, "
             "AsKsQhJh, top 15%"
         )
-    if count > CARDS_OF_A_HAND:
-        raise ValueError(
-            f"{place} has {count} cards; a hand has {CARDS_OF_A_HAND}, and five-card Omaha is not "
-            "built"
-        )
+    if count > width:
+        raise ValueError(f"{place} has {count} cards; a hand has {width}")
     if len(set(cards)) < len(cards):
         raise ValueError(f"{place} has one card twice")
     return sorted(ranks, reverse=True), cards

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,16 +38,19 @@ class Omaha(Spot):
 
     game = "omaha"
     pot_limit = True
+    width: ClassVar[int] = 4
+    """Number of cards of a hand."""
+    examples = "AA$ds,KK$ds,QQ$ds,JT98,T987", "QQ$ds,JJ$ds", "AA$ss,KQJT,JT97,9876"
 
-    @staticmethod
-    def every_hand() -> np.ndarray:
-        """Return all hands, int64 (270725, 4)."""
-        return every_hand()
+    @classmethod
+    def every_hand(cls) -> np.ndarray:
+        """Return all hands, int8 (hands, cards): 270,725 hands of four cards."""
+        return every_hand(cls.width)
 
-    @staticmethod
-    def read_range(text: str, what: str) -> np.ndarray:
-        """Read a range as :func:`~tensorcfr.games.omaha.read_range` does, float64 (270725,)."""
-        return read_range(text, what)
+    @classmethod
+    def read_range(cls, text: str, what: str) -> np.ndarray:
+        """Read a range as :func:`~tensorcfr.games.omaha.read_range` does, float64 (hands,)."""
+        return read_range(text, what, width=cls.width)
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """Return the strength of each hand on the board, int64 (hands,).

@@ -21,7 +21,8 @@ def omaha_strengths(
 
     Args:
         board: int64 (cards,): three to five cards.
-        hands: int64 (hands, 4): cards; strengths of hands with a card of the board are meaningless.
+        hands: int64 (hands, cards): cards; strengths of hands with a card of the board are
+            meaningless.
         of: Function that computes the strength of two cards each with three of the board.
         pairs: int64 (pairs, 2): every two cards of the deck.
 
@@ -36,7 +37,5 @@ def omaha_strengths(
             best[first, second], of(np.array(three, dtype=np.int64), pairs)
         )
     best = np.maximum(best, best.T)
-    hand_strengths: np.ndarray = np.max(
-        [best[hands[:, i], hands[:, k]] for i, k in combinations(range(4), 2)], axis=0
-    )
+    hand_strengths: np.ndarray = np.max([best[i, k] for i, k in combinations(hands.T, 2)], axis=0)
     return hand_strengths

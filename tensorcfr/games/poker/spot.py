@@ -76,6 +76,9 @@ class Spot(CardGame):
     """Lowest rank of the deck."""
     categories: ClassVar[tuple[str, ...]] = CATEGORIES
     """Categories of hands, the weakest first."""
+    examples: ClassVar[tuple[str, str, str]]
+    """Ranges with which the form of the viewer begins: of the first, the middle and the last
+    player."""
 
     def __init_subclass__(cls) -> None:
         """Wrap the constructor so that errors about arguments name the game."""
@@ -84,7 +87,7 @@ class Spot(CardGame):
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """Return all hands of the deck, int64 (hands, cards of a hand)."""
+        """Return all hands of the deck, int64 or int8 (hands, cards of a hand)."""
         raise NotImplementedError
 
     @staticmethod
@@ -147,7 +150,7 @@ class Spot(CardGame):
             live = np.flatnonzero((range_weights > 0) & ~is_impossible)
             if not len(live):
                 raise ValueError(f"{game}: ranges[{player}]: {brief(text)} has no hand on {board}")
-            self.hands.append(hands[live])
+            self.hands.append(hands[live].astype(np.int64))
             self.weights.append(range_weights[live])
         self.n_betting = len(ranges)
         """Number of players who bet."""
@@ -541,6 +544,11 @@ class Holdem(Spot):
     """
 
     game = "holdem"
+    examples = (
+        "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s",
+        "JJ-77,AQs-ATs,KQs-KTs,QJs,JTs,T9s",
+        "22+,A2s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+,86s+,76s,65s",
+    )
 
     @staticmethod
     def every_hand() -> np.ndarray:

@@ -3,13 +3,6 @@
 const STREETS = ["flop", "turn", "river"];
 // Fields of the players' ranges in the order in which they act; a third player sits in the middle.
 const RANGE_FIELDS = ["oop", "middle", "ip"];
-// Example ranges, in the order of these fields.
-const EXAMPLES = {
-  holdem: ["66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s", "JJ-77,AQs-ATs,KQs-KTs,QJs,JTs,T9s", "22+,A2s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+,86s+,76s,65s"],
-  omaha: ["AA$ds,KK$ds,QQ$ds,JT98,T987", "QQ$ds,JJ$ds", "AA$ss,KQJT,JT97,9876"],
-  short_deck: ["99+,A9s+,AJo+,KTs+,KQo,QTs+,JTs,98s", "TT+,AJs+,KQs,JTs", "66+,A6s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+"],
-  short_omaha: ["AA$ds,KK$ds,QQ$ds,JT98$ds", "QQ$ds,JJ$ds", "AA$ss,KQJT$ds,JT97$ds"],
-};
 // Options of a solve, which are not part of a spot.
 const SOLVING = {target: "0.5", iterations: "1000", precision: "float32", threads: "auto"};
 // Sizes of all players, or of the first one where `split` is set.
@@ -17,7 +10,7 @@ const SIZES = {
   "bets.flop": "50%", "bets.turn": "60%", "bets.river": "60%,a", "raises.flop": "2.5x", "raises.turn": "2.5x", "raises.river": "2.5x",
 };
 const FIELDS = {
-  game: "holdem", players: "2", board: "Td9d6hQc", ...Object.fromEntries(RANGE_FIELDS.map((name, index) => [name, EXAMPLES.holdem[index]])), pot: "100", stacks: "200",
+  game: "holdem", players: "2", board: "Td9d6hQc", oop: "", middle: "", ip: "", pot: "100", stacks: "200",
   chip: "", big_blind: "", rake: "", rake_cap: "", dead: "", folded: "", deal_folded: "", incentives: "", payouts: "", others: "", bounties: "",
   split: "", "donk.turn": "", "donk.river": "", add_allin: "150", force_allin: "15", merging: "10", add: "", remove: "", line: "",
   ...SOLVING, ...SIZES, ...Object.fromEntries(Object.entries(SIZES).flatMap(([name, sizes]) => [[`${name}.middle`, sizes], [`${name}.ip`, sizes]])),
@@ -25,6 +18,8 @@ const FIELDS = {
 const spot = {...FIELDS};
 let choices = null, isFilled = false, sizing = 0, building = 0;
 
+// Example ranges of a game, in the order of the fields.
+const examplesOf = game => choices.spots[game] || [];
 const rangeFields = () => RANGE_FIELDS.filter(name => name !== "middle" || spot.players === "3");
 // Name of a player in the options of the spot, and the end of the names of the player's sizes.
 const nameIn = field => choices.seats[spot.players][rangeFields().indexOf(field)];
@@ -97,7 +92,7 @@ function choice(name, label, values) {
 }
 
 function changed(name, value) {
-  const before = EXAMPLES[spot.game] || [];
+  const before = examplesOf(spot.game);
   spot[name] = value;
   keepForm();
   if (name === "board") { showDeck(); showStreets(); }
@@ -109,9 +104,9 @@ function changed(name, value) {
   if (name === "players") { drawForm(); at("form-players").focus(); }
   if (name === "game") RANGE_FIELDS.forEach((seatName, index) => {
     // Replace example ranges that the user has not changed.
-    const isExample = EXAMPLES[value] && spot[seatName] === before[index];
-    if (!rangeFields().includes(seatName)) { if (isExample) spot[seatName] = EXAMPLES[value][index]; }
-    else if (isExample) setField(seatName, EXAMPLES[value][index]);
+    const example = examplesOf(value)[index], isExample = example !== undefined && spot[seatName] === before[index];
+    if (!rangeFields().includes(seatName)) { if (isExample) spot[seatName] = example; }
+    else if (isExample) setField(seatName, example);
     else quietly(showPainted)(seatName);
   });
   if (rangeFields().includes(name)) quietly(showPainted)(name);
@@ -131,6 +126,7 @@ function more(id, title, names, ...children) {
 
 async function showForm() {
   choices = await request("/api/form/about");
+  if (!isFilled) RANGE_FIELDS.forEach((name, index) => { spot[name] = FIELDS[name] = examplesOf(FIELDS.game)[index]; });
   readForm();
   at("title").textContent = "A new spot";
   at("title").className = "";
@@ -148,7 +144,7 @@ function drawForm() {
   const deal = make("input", {id: "form-deal_folded", type: "checkbox", on: {change: () => changed("deal_folded", deal.checked ? "yes" : "")}});
   deal.checked = Boolean(spot.deal_folded);
   const boardAndChips = make("fieldset", {}, make("legend", {}, "board and chips"),
-    make("div", {class: "pairs"}, choice("game", "game", choices.spots), choice("players", "players", Object.keys(choices.seats))), field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
+    make("div", {class: "pairs"}, choice("game", "game", Object.keys(choices.spots)), choice("players", "players", Object.keys(choices.seats))), field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
     make("div", {class: "pairs"}, field("pot", "pot", number), field("stacks", "stacks", {title: "one number, or one of each player: 100,200,150"}), field("rake", "rake, %", {...number, placeholder: "0"}), field("rake_cap", "rake cap", {...number, placeholder: "none"})),
     more("form-more", "chip, blinds, dead and folded cards, incentives", ["chip", "big_blind", "dead", "folded", "deal_folded", "incentives"],
       make("div", {class: "pairs"}, field("chip", "smallest chip", {...number, placeholder: "fits"}), field("big_blind", "big blind", number)), field("dead", "dead cards", {placeholder: "2c2d"}),

@@ -52,7 +52,7 @@ async function showPainted(seatName) {
   at(`combos-${seatName}`).className = read.error ? "error" : "dim";
   if (read.error) { at(`combos-${seatName}`).textContent = read.error; return; }
   at(`combos-${seatName}`).textContent = `${brief(read.combos, 5)} combos`;
-  // Ranges of hands of four cards cannot be painted, only written.
+  // Only ranges of hands of two cards can be painted; others are written.
   at(`paint-${seatName}`).hidden = at(`weight-${seatName}`).parentElement.hidden = !read.grid;
   if (read.grid) refill(at(`paint-${seatName}`), ".cell", ...CLASSES.map((name, i) => {
     const weight = read.grid[Math.floor(i / 13)][i % 13];
