@@ -26,6 +26,7 @@ from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
 from .nolimit_poker import NoLimitPoker, push_or_fold
 from .omaha import Omaha
+from .omaha_hi_lo import OmahaHiLo
 from .poker.spot import Spot
 from .short_deck import ShortDeck, ShortOmaha
 from .tournaments import is_tournament, make_tournament, tournament
@@ -94,6 +95,7 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "goofspiel": Goofspiel,
     "holdem": Holdem,
     "omaha": Omaha,
+    "omaha_hi_lo": OmahaHiLo,
     "short_deck": ShortDeck,
     "short_omaha": ShortOmaha,
     "flop_holdem": FlopHoldem,
@@ -130,10 +132,12 @@ SPOTS: dict[str, type[Spot]] = Lookup(
 """Games with spots (positions after the flop that are solved one at a time), by name."""
 
 _NOT_BUILT = {
-    **dict.fromkeys(("omaha5", "plo5", "five_card_omaha"), "five-card Omaha is not built"),
-    **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built"),
+    **dict.fromkeys(
+        ("omaha5", "plo5", "five_card_omaha"), "five-card Omaha is not built; 'omaha' is"
+    ),
+    **dict.fromkeys(("omaha8", "plo8"), "Omaha hi-lo, eight or better, is 'omaha_hi_lo'"),
 }
-"""Explanation for names that users may try although the library does not have these games."""
+"""Explanation for names that users may try although no game has them."""
 
 
 def make_game(spec: str, **parameters: Any) -> Rules:
@@ -163,7 +167,7 @@ def named_game(spec: str, **parameters: Any) -> tuple[str, Rules]:
         ) from None
     entry = GAMES.get(name)
     if entry is None and name in _NOT_BUILT:
-        raise GameError(f"there is no game {brief(name)}: {_NOT_BUILT[name]}; 'omaha' is")
+        raise GameError(f"there is no game {brief(name)}: {_NOT_BUILT[name]}")
     if entry is None:
         raise GameError(f"there is no game {brief(name)}; {suggest(name, GAMES)}")
     arguments |= parameters

@@ -255,7 +255,7 @@ def test_lines_beyond_the_limit(line: str) -> None:
         rules.node(rules.root())
 
 
-@pytest.mark.parametrize("name", ["omaha5", "plo5", "omaha8", "omaha_hi_lo"])
+@pytest.mark.parametrize("name", ["omaha5", "plo5"])
 def test_games_that_are_not_built_are_refused_by_name(name: str) -> None:
     with pytest.raises(GameError, match="not built"):
         make_game(name)
