@@ -312,6 +312,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "holdem": {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100},
     "omaha": {"board": "QsJh2h8d3c", "ranges": ("AsAhTcTd", "KK$ds"), "pot": 100, "stacks": 100},
     "omaha5": {"board": "QsJh2h8d3c", "ranges": ("AsAhTcTd9c", "KKTT$ds"), "pot": 9, "stacks": 9},
+    "omaha_hi_lo": {"board": "As4h2h8dKc", "ranges": ("AhAc3s5d", "3c5c"), "pot": 9, "stacks": 9},
     "short_deck": {"board": "QsJh6h8d7c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100},
     "short_omaha": {"board": "QsJh6h8d7c", "ranges": ("AsAhTcTd", "KK$ds"), "pot": 9, "stacks": 9},
 }

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .errors import suggest
+from .errors import GameError, suggest
 
 
 class Decision(NamedTuple):
@@ -325,6 +325,10 @@ class CardGame(BaseRules):
     pays_by_order: bool = False
     """True if payoffs of three players depend on the order of all hands, by a ``utility`` of
     :class:`SidePots`.  Such a game takes more memory."""
+    rankings: int = 1
+    """Number of rankings of the hands at a showdown.  Each decides an equal share of the payoffs:
+    there are two if the high hand and the low hand split every pot.  More than one need utilities
+    that are linear in chips, so :class:`SidePots` have no ``utility``."""
     player_names: tuple[str, ...] = ("player 0", "player 1")
     """Names of the players, for a person who plays against the solver."""
     unit_name: str = ""
@@ -391,13 +395,28 @@ class CardGame(BaseRules):
             hands: int64 (hands, 1 to 5): hands without a card of the board.
 
         Returns:
-            int64 (hands,): the larger number wins, equal numbers tie.
+            int64 (hands,): the larger number wins, equal numbers tie.  With several
+            :attr:`rankings` int64 (rankings, hands): such numbers for each ranking.
         """
         raise NotImplementedError(f"{type(self).__name__} must define strength(board, hands)")
 
+    def strengths(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """Return :meth:`strength` ranking by ranking, int64 (rankings, hands).
+
+        Raises:
+            GameError: The rules return another shape.
+        """
+        strengths = np.atleast_2d(self.strength(board, hands))
+        if strengths.shape != (self.rankings, len(hands)):
+            raise GameError(
+                f"{self.name}: strength returns an array of the shape {strengths.shape}, not "
+                f"{(self.rankings, len(hands))}: rankings and hands"
+            )
+        return strengths
+
     def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
         """Count the boards, completed by some more cards, on which the hands of player 0 win, and
-        tie.
+        tie.  With several :attr:`rankings` a board counts once in each of them.
 
         This implementation visits every board, which takes long for a whole deck; override it then.
 
@@ -413,11 +432,10 @@ class CardGame(BaseRules):
             # Hands with a card of the board cannot occur.
             live = [np.flatnonzero(~np.isin(hands, runout).any(axis=1)) for hands in self.hands]
             pairs = zip(self.hands, live, strict=True)
-            first_strength, second_strength = (
-                np.asarray(self.strength(board, hands[possible])) for hands, possible in pairs
-            )
-            counts[0][np.ix_(*live)] += first_strength[:, None] > second_strength
-            counts[1][np.ix_(*live)] += first_strength[:, None] == second_strength
+            strengths = (self.strengths(board, hands[possible]) for hands, possible in pairs)
+            for first_strength, second_strength in zip(*strengths, strict=True):
+                counts[0][np.ix_(*live)] += first_strength[:, None] > second_strength
+                counts[1][np.ix_(*live)] += first_strength[:, None] == second_strength
         first_hands, second_hands = self.hands
         # Hands that share a card cannot be dealt together.
         counts *= ~(first_hands[:, None, :, None] == second_hands[None, :, None, :]).any(
@@ -439,7 +457,7 @@ class CardGame(BaseRules):
         Returns:
             float64 (4, classes, classes, classes): for classes ``[b, a, c]``, the sum over their
             disjoint hands of the share of boards on which ``a < b < c`` in strength, ``a = b < c``,
-            ``a = b > c``, and ``a = b = c``.
+            ``a = b > c``, and ``a = b = c``; the mean over the :attr:`rankings`.
         """
         raise NotImplementedError(f"{type(self).__name__} must define order_shares(cards)")
 

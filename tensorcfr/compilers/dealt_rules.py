@@ -182,15 +182,12 @@ class DealtCards(Derived, Game):
             paid = public_node.utilities
         else:
             first_strength, second_strength = (
-                int(self.rules.strength(cards, self._hands[p][hands[p]][None])[0]) for p in range(2)
+                self.rules.strengths(cards, self._hands[p][hands[p]][None])[:, 0] for p in range(2)
             )
-            paid = (
-                public_node.win
-                if first_strength > second_strength
-                else public_node.lose
-                if first_strength < second_strength
-                else public_node.tie
-            )
+            # A win, a tie and a loss are fields 0, 1 and 2.
+            results = 1 - np.sign(first_strength - second_strength)
+            first_paid, second_paid = np.array(public_node)[results].mean(axis=0).tolist()
+            paid = first_paid, second_paid
         if self.rules.weights_vary:
             scale = self._scale(hands, dealt)
             paid = (scale * paid[0], scale * paid[1])

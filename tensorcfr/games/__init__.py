@@ -27,6 +27,7 @@ from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
 from .nolimit_poker import NoLimitPoker, push_or_fold
 from .omaha import Omaha
+from .omaha_hi_lo import OmahaHiLo
 from .poker.spot import Spot
 from .short_deck import ShortDeck, ShortOmaha
 from .tournaments import is_tournament, make_tournament, tournament
@@ -96,6 +97,7 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "holdem": Holdem,
     "omaha": Omaha,
     "omaha5": FiveCardOmaha,
+    "omaha_hi_lo": OmahaHiLo,
     "short_deck": ShortDeck,
     "short_omaha": ShortOmaha,
     "flop_holdem": FlopHoldem,
@@ -133,7 +135,7 @@ SPOTS: dict[str, type[Spot]] = Lookup(
 
 _HINTS = {
     **dict.fromkeys(("plo5", "five_card_omaha"), "five-card Omaha is 'omaha5'"),
-    **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built; 'omaha' is"),
+    **dict.fromkeys(("omaha8", "plo8"), "Omaha hi-lo, eight or better, is 'omaha_hi_lo'"),
 }
 """Hints for names that users may try although no game has them."""
 

@@ -198,6 +198,8 @@ class NoLimitPoker(DeckOfPoker):
 
         The counts are computed once per number of cards; for hold'em they are read from a file.
         """
+        if self.rankings > 1:
+            return super().runouts(cards)
         if cards not in self._runouts:
             if len(self.cards) == 52 and self.hands[0].shape[1] == 2 and cards == BOARD:
                 return holdem_runouts()

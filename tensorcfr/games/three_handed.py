@@ -147,6 +147,8 @@ class ThreeHandedPush(DeckOfPoker):
     def order_shares(self, cards: int) -> np.ndarray:
         """Return the shares of boards by classes and orders; of hold'em, they are read from a
         file."""
+        if self.rankings > 1:
+            return super().order_shares(cards)
         if self._is_whole_deck and cards == BOARD:
             return holdem_order_shares()
         counts = count_orders(self.strength, self.hands[0], self.symmetries(), cards)

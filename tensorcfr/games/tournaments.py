@@ -285,6 +285,12 @@ def tournament(
     if isinstance(rules, Tournament):
         raise TypeError(f"rules must not be a tournament already, as {brief(rules)} is")
     players = rules.n_players
+    if rules.rankings > 1:
+        # A mean of prizes would need the stacks after every combination of the rankings.
+        raise ValueError(
+            f"{rules.name} has {rules.rankings} rankings of the hands, so its payoffs must be "
+            "chips, not a function of stacks"
+        )
     if len(stacks) not in (1, players):
         raise ValueError(f"stacks must be one number or {players}, not {len(stacks)}")
     options = {

@@ -147,7 +147,8 @@ class CardTree(NamedTuple):
     node: np.ndarray
     """:data:`CARD_NODE` (nodes,), in breadth-first order."""
     amount: np.ndarray
-    """float64 (terminals, orders, players): payoffs for each order of the hands."""
+    """float64 (terminals, orders, players): payoffs for each combination of the orders of the hands
+    in all rankings."""
     depth: int
     """Largest number of decisions and deals on a path to a terminal."""
     width: int
@@ -186,10 +187,11 @@ class CardTree(NamedTuple):
     lane: np.ndarray
     """uint32 (kinds, players, most hands): class of each hand."""
     rank: np.ndarray
-    """uint32 (boards with a showdown, players, most hands): rank of each hand's strength."""
+    """uint32 (boards with a showdown, rankings, players, most hands): rank of each hand's
+    strength."""
     order: np.ndarray
-    """uint32 (codes,): index in ``amount`` of the order with a code; see
-    :func:`tensorcfr.model.card_structure.code_of`."""
+    """uint32 (codes,): index in ``amount`` of the orders with a code.  Its digits are the codes of
+    the rankings; see :func:`tensorcfr.model.card_structure.code_of`."""
 
     first_block: np.ndarray
     """uint32 (decisions * solved boards of their round,): block of the first class of hands."""

@@ -126,16 +126,18 @@ def _deal_cards(tree: CardTree, held: np.ndarray, generator: np.ndarray) -> np.u
 def _order_of_hands(
     tree: CardTree, held: np.ndarray, row: np.uint64, players: np.uint64
 ) -> np.uint64:
-    """Return the order of the strengths of the drawn hands on a board; 0 without a showdown."""
+    """Return the number of the orders of the drawn hands in all rankings on a board; 0 without a
+    showdown."""
     ranked, permutation = U(tree.board[row, 4]), U(tree.board[row, 2])
     if ranked == NO_RANK:
         return ZERO
     code = ZERO
-    for i in range(players):
-        for j in range(U(i) + ONE, players):
-            first = tree.rank[ranked, i, U(tree.image[permutation, i, held[i]])]
-            second = tree.rank[ranked, j, U(tree.image[permutation, j, held[j]])]
-            code = U(3) * code + (ZERO if first > second else ONE if first == second else U(2))
+    for ranking in range(tree.rank.shape[1]):
+        for i in range(players):
+            for j in range(U(i) + ONE, players):
+                first = tree.rank[ranked, ranking, i, U(tree.image[permutation, i, held[i]])]
+                second = tree.rank[ranked, ranking, j, U(tree.image[permutation, j, held[j]])]
+                code = U(3) * code + (ZERO if first > second else ONE if first == second else U(2))
     return U(tree.order[code])
 
 

@@ -74,7 +74,7 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
     return Line(steps, state, dealt)
 
 
-@forwards("cards", "dead", "weights_vary", "strength", "order_shares")
+@forwards("cards", "dead", "weights_vary", "strength", "rankings", "order_shares")
 class CardPart(Derived, CardGame):
     """The game below a line, as rules.
 

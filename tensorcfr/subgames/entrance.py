@@ -87,7 +87,7 @@ class TreeEntrance(Entrance, DerivedPublicTree):
 
 @forwards(
     *("cards", "board", "dead", "boards", "hands", "weights", "weights_vary", "weights_on"),
-    *("strength", "runouts", "hand_label", "named_hands"),
+    *("strength", "rankings", "runouts", "hand_label", "named_hands"),
 )
 class CardEntrance(Entrance, CardGame):
     """Game of cards with entries; payoffs for terminating are the same for all hands."""

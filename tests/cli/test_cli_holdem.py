@@ -314,7 +314,7 @@ def test_play(tmp_path: Path, options: tuple[str, ...]) -> None:
 
 def test_options_of_a_spot_for_another_game() -> None:
     said = refused(USAGE, "play", "leduc", "--pot", "100", "--board", "QsJh2h8d3c")
-    games = "holdem, omaha, omaha5, short_deck, short_omaha"
+    games = "holdem, omaha, omaha5, omaha_hi_lo, short_deck, short_omaha"
     assert said == f"leduc is neither one of {games} nor a file with a spot: it takes no board, pot"
     assert refused(USAGE, "play", "holdem", *TINY[2:]).startswith("the spot needs --board")
 

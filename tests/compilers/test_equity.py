@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import RandomCards, ThreeRandom
+from support.card_games import RandomCards, ThreeRandom, TwoRankings, TwoRankingsOfThree
 from support.triples import equities_by_triples
 from tensorcfr.compilers.cards import equity as module
 from tensorcfr.compilers.cards.equity import equities, equities_of_three
@@ -41,24 +41,30 @@ def counted(
                     cards = [*whole, *own.tolist(), *other.tolist()]
                     if len(set(cards)) < len(cards):
                         continue
-                    mine, theirs = (
-                        int(rules.strength(whole, one[None])[0]) for one in (own, other)
-                    )
+                    ranks = (rules.strength(whole, one[None]).ravel() for one in (own, other))
                     weight = float(weights[1 - player][o])
                     met[h] += weight
-                    won[h] += weight * ((mine > theirs) + 0.5 * (mine == theirs))
+                    for mine, theirs in zip(*ranks, strict=True):
+                        share = weight / rules.rankings
+                        won[h] += share * ((mine > theirs) + 0.5 * (mine == theirs))
         found.append([w / m if m else float("nan") for w, m in zip(won, met, strict=True)])
     return found
 
 
 @pytest.mark.parametrize("as_python", [True, pytest.param(False, marks=pytest.mark.compiled)])
-@pytest.mark.parametrize(("width", "dealt"), [(1, 0), (1, 2), (2, 0), (2, 1), (3, 0), (4, 1)])
+@pytest.mark.parametrize(
+    ("width", "dealt", "kind"),
+    [
+        *((width, dealt, RandomCards) for width, dealt in ((1, 0), (1, 2), (2, 0), (3, 0), (4, 1))),
+        (2, 1, TwoRankings),
+    ],
+)
 def test_equities_are_those_of_all_pairs(
-    width: int, dealt: int, as_python: bool, monkeypatch: pytest.MonkeyPatch
+    width: int, dealt: int, kind: Any, as_python: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if as_python:
         monkeypatch.setattr(module, "compare", python(module.compare))
-    rules = RandomCards(7 * width + dealt, cards=max(7, 2 * width + 2), width=width, rounds=2)
+    rules = kind(7 * width + dealt, cards=max(7, 2 * width + 2), width=width, rounds=2)
     rng = np.random.default_rng(1)
     one, other = (own * (rng.random(len(own)) < 0.7) for own in rules.weights)
     found = equities(rules, rules.board, (one, other), dealt)
@@ -73,7 +79,8 @@ def test_equities_of_three_are_those_of_all_triples(
     width: int, dealt: int, competing: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "TOGETHER", 2)
-    rules = ThreeRandom(width, cards=8, width=width, rounds=2, public=1, suits=2)
+    kind = TwoRankingsOfThree if width == 2 else ThreeRandom
+    rules = kind(width, cards=8, width=width, rounds=2, public=1, suits=2)
     rng = np.random.default_rng(1)
     weights = [own * (rng.random(len(own)) < 0.7) for own in rules.weights]
     found = equities_of_three(rules, rules.board, weights, dealt, competing)

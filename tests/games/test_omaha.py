@@ -20,7 +20,6 @@ from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.compilers.cards.equity import equities
 from tensorcfr.compilers.cards.flat_cards import HandByHand
-from tensorcfr.games import make_game
 from tensorcfr.games.omaha import Omaha, read_range
 from tensorcfr.games.poker.deck import CARDS, RANKS, read_cards
 from tensorcfr.games.poker.omaha_ranges import every_hand, suit_classes
@@ -265,12 +264,6 @@ def test_lines_beyond_the_limit(line: str) -> None:
     rules = Omaha(**SPOT, ranges=("AA", "KK"), add=(line,))
     with pytest.raises(ValueError, match=f"omaha: add: '{line}' must be 'bet' .* from 1 to 100"):
         rules.node(rules.root())
-
-
-@pytest.mark.parametrize("name", ["omaha8", "plo8", "omaha_hi_lo"])
-def test_games_that_are_not_built_are_refused_by_name(name: str) -> None:
-    with pytest.raises(GameError, match="not built"):
-        make_game(name)
 
 
 def test_memory_is_told_first() -> None:

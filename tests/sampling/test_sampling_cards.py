@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import EveryRound, LeducOfCards, RandomCards, RandomSuits, ThreeRandom
+from support.card_games import (
+    EveryRound,
+    LeducOfCards,
+    RandomCards,
+    RandomSuits,
+    ThreeRandom,
+    TwoRankingsOfSuits,
+    TwoRankingsOfThree,
+)
 from support.equality import bits
 from support.reference import DealtGame, Tree, build_tree
 from support.sampled_choices import (
@@ -84,6 +92,16 @@ GAMES: dict[str, tuple[Any, tuple[int, ...], dict[str, Any]]] = {
     "a wide deck": (Wide, (1,), {}),
     "three players": (
         partial(ThreeRandom, 19, cards=5, width=1, rounds=1, public=0),
+        (1,),
+        {},
+    ),
+    "two rankings": (
+        partial(TwoRankingsOfSuits, 9, ranks=3, suits=2, width=1, rounds=1),
+        (1,),
+        {"symmetry": True},
+    ),
+    "two rankings of three": (
+        partial(TwoRankingsOfThree, 19, cards=5, width=1, rounds=1, public=0),
         (1,),
         {},
     ),

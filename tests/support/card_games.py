@@ -461,3 +461,27 @@ def kuhn_of_three() -> LimitOfThree:
 def leduc_of_three() -> LimitOfThree:
     """Leduc poker of three players."""
     return LimitOfThree(cards=8, suits=2, bets=(2, 4), raises=2)
+
+
+class _Twice:
+    """Two rankings from one: strengths modulo 4 and modulo 3, so that hands tie in either, both
+    or none; or the same ranking twice.  It comes before the class of the game."""
+
+    rankings = 2
+    moduli: tuple[int, int] = (4, 3)
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        one = super().strength(board, hands)  # type: ignore[misc]
+        return np.stack([one % modulus for modulus in self.moduli])
+
+
+class TwoRankings(_Twice, RandomCards):
+    """Random cards whose pots two rankings share."""
+
+
+class TwoRankingsOfSuits(_Twice, EveryRound):
+    """Cards with suits that are alike, whose pots two rankings share."""
+
+
+class TwoRankingsOfThree(_Twice, ThreeRandom):
+    """Three players whose pots two rankings share."""

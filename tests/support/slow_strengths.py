@@ -38,3 +38,14 @@ def worth(board: Sequence[int], hand: Sequence[int], *, short: bool = False) -> 
         for two in combinations(hand, 2)
         for three in combinations(board, 3)
     )
+
+
+def low_of(board: Sequence[int], hand: Sequence[int]) -> list[int] | None:
+    """The best low of two cards of a hand with three of the board: its ranks, the highest first,
+    with 1 for the ace; None if none has five ranks up to eight."""
+    lows = [
+        sorted({card // 4 + 2 if card < 48 else 1 for card in (*two, *three)}, reverse=True)
+        for two in combinations(hand, 2)
+        for three in combinations(board, 3)
+    ]
+    return min((low for low in lows if len(low) == 5 and low[0] <= 8), default=None)

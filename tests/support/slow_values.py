@@ -204,21 +204,28 @@ class DealtCards(Game):
         if isinstance(node, Fold):
             return Terminal(node.utilities)
         board = (*self.rules.board, *dealt)
-        ranks = [
-            int(self.rules.strength(board, own[h : h + 1])[0])
-            for own, h in zip(self.rules.hands, hands, strict=True)
-        ]
+        # One list of all players' ranks for each ranking, which decides an equal share.
+        rankings = list(
+            zip(
+                *(
+                    self.rules.strength(board, own[h : h + 1]).ravel().tolist()
+                    for own, h in zip(self.rules.hands, hands, strict=True)
+                ),
+                strict=True,
+            )
+        )
         if isinstance(node, SidePots):
             paid = [-amount for amount in node.paid]
             for amount, competing in node.pots:
-                best = max(ranks[p] for p in competing)
-                winners = [p for p in competing if ranks[p] == best]
-                for p in winners:
-                    paid[p] += amount / len(winners)
+                for ranks in rankings:
+                    best = max(ranks[p] for p in competing)
+                    winners = [p for p in competing if ranks[p] == best]
+                    for p in winners:
+                        paid[p] += amount / len(rankings) / len(winners)
             return Terminal(tuple(paid))
         assert isinstance(node, Showdown)
-        first, second = ranks
-        return Terminal(node[0] if first > second else node[2] if first < second else node[1])
+        results = [node[(a < b) + (a <= b)] for a, b in rankings]
+        return Terminal(tuple(sum(r[p] for r in results) / len(results) for p in range(2)))
 
     def next(self, state: Any, action: Any) -> Any:
         hands, betting, dealt, done = state

@@ -22,18 +22,26 @@ def triples(
             yield hands, tuple(float(weights[p][h]) for p, h in enumerate(hands))
 
 
-def strengths_of(rules: CardGame, board: tuple[int, ...], hands: tuple[int, ...]) -> list[int]:
-    return [
-        int(rules.strength(board, rules.hands[player][hand][None])[0])
+def strengths_of(
+    rules: CardGame, board: tuple[int, ...], hands: tuple[int, ...]
+) -> list[tuple[int, ...]]:
+    """Return the strengths of three hands, ranking by ranking."""
+    of_players = [
+        rules.strength(board, rules.hands[player][hand][None]).ravel().tolist()
         for player, hand in enumerate(hands)
     ]
+    return list(zip(*of_players, strict=True))
 
 
-def shares(strength: Sequence[int], competing: Sequence[int]) -> list[float]:
-    """Return each player's share of a pot."""
-    best = max(strength[player] for player in competing)
-    winners = [player for player in competing if strength[player] == best]
-    return [1 / len(winners) if player in winners else 0.0 for player in range(3)]
+def shares(rankings: Sequence[Sequence[int]], competing: Sequence[int]) -> list[float]:
+    """Return each player's share of a pot, of which each ranking decides an equal part."""
+    won = [0.0] * 3
+    for strength in rankings:
+        best = max(strength[player] for player in competing)
+        winners = [player for player in competing if strength[player] == best]
+        for player in winners:
+            won[player] += 1 / len(winners) / len(rankings)
+    return won
 
 
 def paid(

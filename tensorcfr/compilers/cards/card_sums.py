@@ -72,6 +72,8 @@ def check(rules: CardGame, name: str) -> None:
             f"{name}: the board {rules.board} and the dead cards {rules.dead} must be different "
             "cards of the deck"
         )
+    if not isinstance(rules.rankings, int) or rules.rankings < 1:
+        raise GameError(f"{name}: rankings must be a whole number from 1, not {rules.rankings!r}")
     widths = set()
     for what, arrays in (("hands", rules.hands), ("weights", rules.weights)):
         if len(arrays) != rules.n_players:
@@ -218,6 +220,8 @@ def compared(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compare every hand of a player with the other player's hands at a showdown.
 
+    Several rankings of the hands have equal shares in the result.
+
     Args:
         rules: The rules.
         board: The cards of the board.
@@ -229,20 +233,40 @@ def compared(
         The total weight of the other player's weaker, equal and stronger hands without a common
         card, float64 (hands,) each; 0 for hands that share a card with the board.
     """
-    cards, sides = np.array(board, dtype=np.int64), []
-    for is_opponent, hands in enumerate((rules.hands[player], rules.hands[1 - player])):
-        live = np.flatnonzero(without(hands, cards))
-        strength = np.zeros(len(hands), dtype=np.int64)
-        strength[live] = rules.strength(tuple(board), hands[live])
-        order = live[np.argsort(strength[live], kind="stable")]
-        of_hands = weight if is_opponent else np.empty(0)
-        sides.append(BoardHands(order, strength, all_sets(hands, len(rules.cards)), of_hands))
-    mine, theirs = sides
-    weights = np.zeros((len(mine.strength), 3))
-    width = rules.hands[player].shape[1]
-    compare(mine, theirs, signs_of(width), sums_of(len(rules.cards), width), weights)
-    weaker, not_stronger, total = weights.T
+    n_cards, width = len(rules.cards), rules.hands[player].shape[1]
+    sides = [
+        ranked_hands(rules, board, p, all_sets(rules.hands[p], n_cards), weight)
+        for p in (player, 1 - player)
+    ]
+    weights = np.zeros((rules.rankings, len(rules.hands[player]), 3))
+    signs, sums = signs_of(width), sums_of(n_cards, width)
+    for mine, theirs, of_ranking in zip(*sides, weights, strict=True):
+        compare(mine, theirs, signs, sums, of_ranking)
+    weaker, not_stronger, total = weights.mean(axis=0).T
     return weaker, not_stronger - weaker, total - not_stronger
+
+
+def ranked_hands(
+    rules: CardGame, board: Sequence[int], player: int, sets: np.ndarray, weight: np.ndarray
+) -> list[BoardHands]:
+    """Return the hands of a player on a board, weakest first, in each ranking.
+
+    Args:
+        rules: The rules.
+        board: The cards of the board.
+        player: The player.
+        sets: :attr:`BoardHands.sets` of the hands.
+        weight: :attr:`BoardHands.weight` of the hands, if their weight is read.
+    """
+    hands = rules.hands[player]
+    live = np.flatnonzero(without(hands, np.array(board, dtype=np.int64)))
+    ranked = []
+    for of_live in rules.strengths(tuple(board), hands[live]):
+        strength = np.zeros(len(hands), dtype=np.int64)
+        strength[live] = of_live
+        order = live[np.argsort(of_live, kind="stable")]
+        ranked.append(BoardHands(order, strength, sets, weight))
+    return ranked
 
 
 def odds_on(
@@ -424,7 +448,8 @@ class Dealing:
 
 
 def shares_of_runouts(rules: CardGame, cards: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the shares of boards on which the hands of player 0 win, tie and lose.
+    """Return the shares of boards, and of rankings, in which the hands of player 0 win, tie and
+    lose.
 
     Args:
         rules: The rules.
@@ -434,7 +459,7 @@ def shares_of_runouts(rules: CardGame, cards: int) -> tuple[np.ndarray, np.ndarr
         Three arrays, float64 (hands of player 0, hands of player 1).  Entries of hands with a
         common card are undefined.
     """
-    total = runouts(rules, (cards,))
+    total = rules.rankings * runouts(rules, (cards,))
     won, tied = (count / total for count in rules.runouts(cards))
     return won, tied, 1.0 - won - tied
 
@@ -594,6 +619,11 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
                 f"{players} players"
             )
         elif isinstance(node, SidePots):
+            if node.utility is not None and rules.rankings > 1:
+                raise GameError(
+                    f"{name}: with {rules.rankings} rankings, the SidePots after "
+                    f"{_line(k, parent, step)} can have no utility"
+                )
             kind.append(RUNOUT if node.cards else SHOWDOWN)
             runs[-1] = node.cards
             amounts[-1] = side_pot_payoffs(node, orders, f"{name}: after {_line(k, parent, step)}")

@@ -218,12 +218,14 @@ def _check(rules: CardGame, name: str, boards: tuple[RoundBoards, ...], symmetry
         for player in range(rules.n_players):
             live = np.flatnonzero(without(rules.hands[player], dealt))
             hands = rules.hands[player][live]
-            unmoved = np.asarray(rules.strength(before, hands))
-            turned = np.asarray(rules.strength(after, permutation[hands]))
-            if not np.array_equal(_rank_strengths(unmoved), _rank_strengths(turned)):
-                raise GameError(
-                    f"{name}: symmetries() changes strengths: {_describe_moves(rules, permutation)}"
-                )
+            unmoved = rules.strengths(before, hands)
+            turned = rules.strengths(after, permutation[hands])
+            for first, second in zip(unmoved, turned, strict=True):
+                if not np.array_equal(_rank_strengths(first), _rank_strengths(second)):
+                    raise GameError(
+                        f"{name}: symmetries() changes strengths: "
+                        f"{_describe_moves(rules, permutation)}"
+                    )
             if not rules.weights_vary:
                 continue
             unmoved = rules.weights_on(player, before)[live]

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...payoff.three_hands import BOTH, CONSTANT, FIRST, PLAYERS
 from ...rules import CardGame
-from .card_sums import odds_on
-from .subsets import BoardHands, all_sets, compare, signs_of, sums_of
+from .card_sums import odds_on, ranked_hands
+from .subsets import all_sets, compare, signs_of, sums_of
 from .three_hand_payoffs import HandsOnBoards
 
 TOGETHER = 128
@@ -37,33 +37,28 @@ def equities(
         For each player float64 (hands,): equities from 0 to 1, with ties counted half. NaN if every
         hand in the other player's range shares a card with the hand or the board.
     """
-    deck, width = np.arange(len(rules.cards)), rules.hands[0].shape[1]
-    has_card = [(hands[:, None] == deck[:, None]).any(axis=2).T for hands in rules.hands]
-    sets = [all_sets(hands, len(deck)) for hands in rules.hands]
-    signs, sums = signs_of(width), sums_of(len(deck), width)
+    n_cards, width = len(rules.cards), rules.hands[0].shape[1]
+    sets = [all_sets(hands, n_cards) for hands in rules.hands]
+    signs, sums = signs_of(width), sums_of(n_cards, width)
     won, opponent_weight = (
         [np.zeros(len(hand_weights)) for hand_weights in weights] for _ in range(2)
     )
     for full_board in _boards(rules, board, dealt):
-        sides = []
         odds: list[float | np.ndarray] = [1.0, 1.0]
-        for player, hands in enumerate(rules.hands):
-            live = np.flatnonzero(~has_card[player][list(full_board)].any(axis=0))
-            strength = np.zeros(len(hands), dtype=np.int64)
-            strength[live] = live_strength = np.asarray(rules.strength(full_board, hands[live]))
-            order = live[np.argsort(live_strength, kind="stable")]
-            weight = weights[player]
+        sides = []
+        for player, weight in enumerate(weights):
             if rules.weights_vary:
                 odds[player] = odds_on(rules, player, full_board, board)
                 weight = weight * odds[player]
-            sides.append(BoardHands(order, strength, sets[player], weight))
-        for player, side in enumerate(sides):
-            of_hands = np.zeros((len(side.strength), 3))
-            compare(side, sides[1 - player], signs, sums, of_hands)
-            # Column 0 is the weight of weaker hands, column 1 of weaker and equal ones, column 2
-            # of all: half the sum of the first two counts ties half.
-            won[player] += 0.5 * odds[player] * (of_hands[:, 0] + of_hands[:, 1])
-            opponent_weight[player] += odds[player] * of_hands[:, 2]
+            sides.append(ranked_hands(rules, full_board, player, sets[player], weight))
+        for in_ranking in zip(*sides, strict=True):
+            for player, side in enumerate(in_ranking):
+                of_hands = np.zeros((len(side.strength), 3))
+                compare(side, in_ranking[1 - player], signs, sums, of_hands)
+                # Column 0 is the weight of weaker hands, column 1 of weaker and equal ones, column
+                # 2 of all: half the sum of the first two counts ties half.
+                won[player] += 0.5 * odds[player] * (of_hands[:, 0] + of_hands[:, 1])
+                opponent_weight[player] += odds[player] * of_hands[:, 2]
     first, second = map(_shares, won, opponent_weight)
     return first, second
 

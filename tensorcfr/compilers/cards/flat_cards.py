@@ -148,19 +148,28 @@ class HandByHand(Derived, PublicTreeGame):
         scale = np.broadcast_to(self.scale(deals), self.prior.shape)
         if len(set(rows)) == 1:
             return np.array([rows[0][player] * scale for player in players])
-        order = self._order_on(cards)
-        return np.array([scale * np.array(rows)[order, player] for player in players])
+        paid = self._paid_on(cards, rows)
+        return np.array([scale * paid[..., player] for player in players])
 
-    def _order_on(self, cards: tuple[int, ...]) -> np.ndarray:
-        """Return the number of the order of all hands on a board, int64 (hands of player 0, ...);
-        any number for hands with a card of the board."""
-        strengths, players = [], range(self.rules.n_players)
-        for player, hands in enumerate(self.rules.hands):
-            live, strength = without(hands, np.array(cards)), np.zeros(len(hands), dtype=np.int64)
-            strength[live] = self.rules.strength(cards, hands[live])
-            axes = [axis for axis in players if axis != player]
-            strengths.append(np.broadcast_to(np.expand_dims(strength, axes), self.prior.shape))
-        return np.searchsorted(code_of(self._orders.T), code_of(np.stack(strengths)))
+    def _paid_on(self, cards: tuple[int, ...], rows: tuple[Any, ...]) -> np.ndarray:
+        """Return the payoffs of all hands on a board, float64 (hands of player 0, ..., players);
+        any number for hands with a card of the board.
+
+        Args:
+            cards: The board.
+            rows: Payoffs of the players for each order of their hands.
+        """
+        rules, players, strengths = self.rules, range(self.rules.n_players), []
+        for player, hands in enumerate(rules.hands):
+            live = without(hands, np.array(cards))
+            strength = np.zeros((rules.rankings, len(hands)), dtype=np.int64)
+            strength[:, live] = rules.strengths(cards, hands[live])
+            axes = [1 + axis for axis in players if axis != player]
+            shape = rules.rankings, *self.prior.shape
+            strengths.append(np.broadcast_to(np.expand_dims(strength, axes), shape))
+        orders = np.searchsorted(code_of(self._orders.T), code_of(np.stack(strengths)))
+        paid: np.ndarray = np.array(rows, dtype=np.float64)[orders].mean(axis=0)
+        return paid
 
     def _mean_over_boards(self, rows: tuple[Any, ...], count: int) -> np.ndarray:
         """Return the mean payoffs over all boards of ``count`` cards that can be dealt."""
@@ -168,6 +177,5 @@ class HandByHand(Derived, PublicTreeGame):
         payoffs = np.zeros((rules.n_players, *self.prior.shape))
         for cards in combinations(free, count):
             live = outer(without(hands, np.array(cards)) for hands in rules.hands)
-            by_order = np.array(rows)[self._order_on(cards)]
-            payoffs += live * np.moveaxis(by_order, -1, 0)
+            payoffs += live * np.moveaxis(self._paid_on(cards, rows), -1, 0)
         return payoffs / comb(len(free) - held_cards(rules), count)

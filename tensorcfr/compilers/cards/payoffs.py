@@ -79,6 +79,9 @@ class PayoffBuilder(ABC):
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
         self.shows = [r in shows for r in range(betting.rounds + 1)]
         """Rounds in which hands are compared, as a bool for each round."""
+        self.n_lists = [rules.rankings if shown else 1 for shown in self.shows]
+        """Number of hand lists of each player on a board, for each round: one for each ranking, or
+        one if hands are not compared."""
 
     @abstractmethod
     def of(
@@ -95,7 +98,8 @@ class PayoffBuilder(ABC):
 
     @abstractmethod
     def on_boards(self, r: int) -> Iterator[list[np.ndarray]]:
-        """Yield the order of all hands by strength on every solved board of a round."""
+        """Yield the order of all hands by strength on every solved board of a round, ranking by
+        ranking."""
 
     @abstractmethod
     def board_arrays(self, r: int, board: int, on_board: list[np.ndarray]) -> dict[str, np.ndarray]:
@@ -111,6 +115,15 @@ class PayoffBuilder(ABC):
         """Build the payoffs of a form before the first deal, as entries for pairs of classes of
         hands; only if :attr:`by_pairs`."""
         raise NotImplementedError
+
+    def first_boards(self, on_boards: list[list[list[np.ndarray]]]) -> np.ndarray:
+        """Return the number of the first board of each round, if a board counts once for each of
+        its :attr:`n_lists`; int64 (rounds + 1,).
+
+        The argument is that of :meth:`of`.
+        """
+        counts = [n * len(boards) for n, boards in zip(self.n_lists, on_boards, strict=False)]
+        return np.cumsum([0, *counts])
 
     def cards(self, r: int, board: int) -> tuple[int, ...]:
         """Return all cards on a solved board of a round, including the cards that lie there from
@@ -148,7 +161,7 @@ class Payoffs(PayoffBuilder):
     ) -> PayoffCards:
         where = form.where
         group, sequence, amount = [], [], []
-        first_board = np.cumsum([0, *(len(lists) for lists in on_boards)])
+        first_board = self.first_boards(on_boards)
         for r in range(len(on_boards) or self.betting.rounds + 1):
             ends = np.flatnonzero(
                 inside & (self.betting.kind >= FOLD) & (self.betting.round == r)
@@ -157,7 +170,7 @@ class Payoffs(PayoffBuilder):
                 continue
             share = self.dealing.share(r)
             count = self.solved_for[r][where.boards[r]].tolist() if on_boards else [1]
-            before = first_board[r] if on_boards else 0
+            before, n_lists = first_board[r] if on_boards else 0, self.n_lists[r]
             for terminals in self._group_terminals(form, ends):
                 nodes = [terminal.node for terminal in terminals]
                 # Lanes without a terminal repeat the first terminal.
@@ -170,20 +183,28 @@ class Payoffs(PayoffBuilder):
                 )
                 amounts = np.array([terminal.pays for terminal in terminals])
                 pays = share * amounts.transpose(1, 2, 0)[:, :, lanes]
+                kind = terminals[0].kind
+                # Each ranking decides an equal share; a fold does not read the ranking.
+                rankings = 1 if kind == cards_part.FOLD else n_lists
                 for board, multiplicity in enumerate(count):
-                    group.append((len(nodes), before + board, terminals[0].kind))
-                    sequence.append(first[:, lanes, board])
-                    amount.append(pays * multiplicity)
+                    for ranking in range(rankings):
+                        group.append((len(nodes), before + n_lists * board + ranking, kind))
+                        sequence.append(first[:, lanes, board])
+                        amount.append(pays * multiplicity / rankings)
         # Invariant C7: groups ascend by board.
         order = sorted(range(len(group)), key=lambda k: group[k][1])
         board_rows, walk = [], []
         used, varies = 0, self.rules.weights_vary
         kinds = list[tuple[int, tuple[int, ...]]]()
         for r, of_round in enumerate(on_boards):
-            for b, (pair, kind) in enumerate(zip(of_round, where.classes[r].tolist(), strict=True)):
-                board_rows.append((used, used + len(pair[0]), len(kinds) if varies else kind))
-                used += len(pair[0]) + len(pair[1])
-                walk += pair
+            for b, (lists, kind) in enumerate(
+                zip(of_round, where.classes[r].tolist(), strict=True)
+            ):
+                for first_begin, second_begin in _begins(lists):
+                    begins = used + first_begin, used + second_begin
+                    board_rows.append((*begins, len(kinds) if varies else kind))
+                used += sum(map(len, lists))
+                walk += lists
                 kinds.append((kind, self.cards(r, int(where.boards[r][b]))))
         if not on_boards:
             kinds = [(int(where.classes[-1][0]), self.rules.board)]
@@ -326,10 +347,9 @@ class Payoffs(PayoffBuilder):
     def board_arrays(  # noqa: D102
         self, r: int, board: int, on_board: list[np.ndarray]
     ) -> dict[str, np.ndarray]:
-        # Player 0's part of the hand list begins at 0, player 1's after it.
         arrays = {
             "hand_list": np.concatenate(on_board),
-            "board": np.array([[0, len(on_board[0]), 0]]),
+            "board": np.array([(*begins, 0) for begins in _begins(on_board)]),
         }
         if self.rules.weights_vary:
             kind = int(self.symmetry.rounds[r].classes[board])
@@ -337,7 +357,8 @@ class Payoffs(PayoffBuilder):
         return arrays
 
     def on_boards(self, r: int) -> Iterator[list[np.ndarray]]:
-        """Yield the hand lists of both players for every solved board of a round."""
+        """Yield the hand lists of both players for every solved board of a round, ranking by
+        ranking."""
         boards = self.symmetry.rounds[r]
         at_once = max(1, AT_ONCE // sum(map(len, self.rules.hands)))
         for begin in range(0, len(boards.board), at_once):
@@ -350,7 +371,7 @@ class Payoffs(PayoffBuilder):
     def _hand_lists_on(
         self, dealt: np.ndarray, r: int, kinds: np.ndarray
     ) -> list[list[np.ndarray]]:
-        """Return the hand lists on some boards, for each player.
+        """Return the hand lists on some boards, for each ranking and player.
 
         Args:
             dealt: int64 (boards, cards): the cards that are dealt on each board.
@@ -361,9 +382,8 @@ class Payoffs(PayoffBuilder):
         is_dealt = np.zeros((len(dealt), len(rules.cards)), dtype=bool)
         np.put_along_axis(is_dealt, dealt, True, axis=1)
         live = [np.all(~is_dealt[:, hands], axis=2) for hands in rules.hands]
-        rank, levels = self._ranks(dealt, live, is_shown=self.shows[r])
         distinct, kind_of = np.unique(kinds, return_inverse=True)
-        own_lists, other_lists = list[_Listed](), list[_Listed]()
+        own_hands, other_hands = list[_Listed](), list[_Listed]()
         for player, hands in enumerate(rules.hands):
             classes = [self.symmetry.classes[kind][player] for kind in distinct.tolist()]
             # Only the first hand of each class computes a payoff, because all hands of a class have
@@ -372,32 +392,36 @@ class Payoffs(PayoffBuilder):
             is_own = live[player] & is_first[kind_of]
             # The missing card of a short hand gets different numbers for both players, so it never
             # matches.
-            for lists, is_listed, beyond in (
-                (own_lists, is_own, none),
-                (other_lists, live[player], none + 1),
+            for some_hands, is_listed, beyond in (
+                (own_hands, is_own, none),
+                (other_hands, live[player], none + 1),
             ):
                 cards = self.card_number[hands]
                 codes = np.array([codes_of(c.of_hand, cards, beyond) for c in classes])
-                lists.append(_Listed(rank[player], is_listed, codes[kind_of]))
-        of_players = []
-        for player in range(2):
-            sides = [own_lists[player], other_lists[1 - player]]
-            counts = [listed.per_level(int(levels.max())) for listed in sides]
-            head = np.column_stack([levels, *(listed.count for listed in sides)])
-            level_counts = np.stack(counts, axis=2).reshape(len(dealt), -1)
-            columns = [head, level_counts, *(listed.codes for listed in sides)]
-            used = [np.full(len(dealt), 3), 2 * levels, *(listed.used for listed in sides)]
-            is_used = [
-                np.arange(c.shape[1]) < n[:, None] for c, n in zip(columns, used, strict=True)
-            ]
-            flat = np.concatenate(columns, axis=1)[np.concatenate(is_used, axis=1)]
-            of_players.append(np.split(flat.astype(np.uint32), np.cumsum(sum(used))[:-1]))
-        return of_players
+                some_hands.append(_Listed(is_listed, codes[kind_of]))
+        lists = []
+        for rank, levels in self._ranks(dealt, live, is_shown=self.shows[r]):
+            for player in range(2):
+                sides = [
+                    (own_hands[player], rank[player]),
+                    (other_hands[1 - player], rank[1 - player]),
+                ]
+                counts = [listed.per_level(by, int(levels.max())) for listed, by in sides]
+                head = np.column_stack([levels, *(listed.count for listed, _ in sides)])
+                level_counts = np.stack(counts, axis=2).reshape(len(dealt), -1)
+                columns = [head, level_counts, *(listed.sorted(by) for listed, by in sides)]
+                used = [np.full(len(dealt), 3), 2 * levels, *(listed.used for listed, _ in sides)]
+                is_used = [
+                    np.arange(c.shape[1]) < n[:, None] for c, n in zip(columns, used, strict=True)
+                ]
+                flat = np.concatenate(columns, axis=1)[np.concatenate(is_used, axis=1)]
+                lists.append(np.split(flat.astype(np.uint32), np.cumsum(sum(used))[:-1]))
+        return lists
 
     def _ranks(
         self, dealt: np.ndarray, live: list[np.ndarray], *, is_shown: bool
-    ) -> tuple[list[np.ndarray], np.ndarray]:
-        """Rank the hands of both players by strength on some boards.
+    ) -> Iterator[tuple[list[np.ndarray], np.ndarray]]:
+        """Yield the ranks of the hands of both players on some boards, in each ranking.
 
         Only the order of strengths matters, so the distinct strengths of both players are numbered
         together.
@@ -407,58 +431,69 @@ class Payoffs(PayoffBuilder):
             live: bool (boards, hands) for each player: whether a hand is possible.
             is_shown: Whether hands are compared; otherwise all of them have rank 0.
 
-        Returns:
+        Yields:
             int64 (boards, hands) for each player: the rank of each possible hand, from the weakest;
             int64 (boards,): number of ranks.
         """
         if not is_shown:
             is_possible: np.ndarray = np.any(np.concatenate(live, axis=1), axis=1)
             zeros = [np.zeros(of_player.shape, dtype=np.int64) for of_player in live]
-            return zeros, is_possible.astype(np.int64)
+            yield zeros, is_possible.astype(np.int64)
+            return
         rules = self.rules
         # Impossible hands are the strongest, so that the ranks of the others have no gaps.
-        strength = [np.full(of_player.shape, DEAD) for of_player in live]
+        strength = [np.full((rules.rankings, *of_player.shape), DEAD) for of_player in live]
         for b, cards in enumerate(dealt.tolist()):
             board = (*rules.board, *cards)
             for of_player, hands, is_live in zip(strength, rules.hands, live, strict=True):
                 if is_live[b].any():
-                    of_player[b, is_live[b]] = rules.strength(board, hands[is_live[b]])
-        together = np.concatenate(strength, axis=1)
-        order = np.argsort(together, axis=1, kind="stable")
-        ascending = np.take_along_axis(together, order, axis=1)
-        dense = np.zeros_like(together)
-        dense[:, 1:] = np.cumsum(np.diff(ascending, axis=1) != 0, axis=1)
-        levels = np.where(ascending == DEAD, -1, dense).max(axis=1) + 1
-        of_hand = np.empty_like(dense)
-        np.put_along_axis(of_hand, order, dense, axis=1)
-        return np.split(of_hand, [len(rules.hands[0])], axis=1), levels
+                    of_player[:, b, is_live[b]] = rules.strengths(board, hands[is_live[b]])
+        for together in np.concatenate(strength, axis=2):
+            order = np.argsort(together, axis=1, kind="stable")
+            ascending = np.take_along_axis(together, order, axis=1)
+            dense = np.zeros_like(together)
+            dense[:, 1:] = np.cumsum(np.diff(ascending, axis=1) != 0, axis=1)
+            levels = np.where(ascending == DEAD, -1, dense).max(axis=1) + 1
+            of_hand = np.empty_like(dense)
+            np.put_along_axis(of_hand, order, dense, axis=1)
+            yield np.split(of_hand, [len(rules.hands[0])], axis=1), levels
 
 
 class _Listed:
-    """Some hands of a player on several boards, weakest first.
+    """Some hands of a player on several boards.
 
     Args:
-        rank: int64 (boards, hands): rank of each hand.
         is_listed: bool (boards, hands): whether each hand is listed.
         codes: int64 (boards, hands, numbers): code of each hand.
     """
 
-    def __init__(self, rank: np.ndarray, is_listed: np.ndarray, codes: np.ndarray) -> None:
-        self._rank, self._is_listed = rank, is_listed
+    def __init__(self, is_listed: np.ndarray, codes: np.ndarray) -> None:
+        self._is_listed, self._codes = is_listed, codes
         self.count = is_listed.sum(axis=1)
         """int64 (boards,): number of listed hands."""
         self.used = codes.shape[2] * self.count
-        """int64 (boards,): how many of :attr:`codes` belong to listed hands."""
-        order = np.argsort(np.where(is_listed, rank, DEAD), axis=1, kind="stable")
-        self.codes = np.take_along_axis(codes, order[:, :, None], axis=1).reshape(len(codes), -1)
-        """int64 (boards, hands * numbers): codes of the listed hands by rank, then the others."""
+        """int64 (boards,): how many of the codes belong to listed hands."""
 
-    def per_level(self, levels: int) -> np.ndarray:
+    def sorted(self, rank: np.ndarray) -> np.ndarray:
+        """Return the codes of the listed hands by rank, then the others; int64 (boards, hands *
+        numbers)."""
+        order = np.argsort(np.where(self._is_listed, rank, DEAD), axis=1, kind="stable")
+        by_rank = np.take_along_axis(self._codes, order[:, :, None], axis=1)
+        return by_rank.reshape(len(by_rank), -1)
+
+    def per_level(self, rank: np.ndarray, levels: int) -> np.ndarray:
         """Count the listed hands of each rank, int64 (boards, levels)."""
         board, hand = np.nonzero(self._is_listed)
-        cells = board * levels + self._rank[board, hand]
+        cells = board * levels + rank[board, hand]
         counts = np.bincount(cells, minlength=len(self.count) * levels)
         return counts.reshape(-1, levels)
+
+
+def _begins(lists: list[np.ndarray]) -> list[list[int]]:
+    """Return where the hand lists of player 0 and player 1 begin in each ranking, if the lists of a
+    board follow each other."""
+    begins: list[list[int]] = np.cumsum([0, *map(len, lists[:-1])]).reshape(-1, 2).tolist()
+    return begins
 
 
 def _by_classes(pairs: np.ndarray, class_pair: tuple[HandClasses, ...]) -> np.ndarray:

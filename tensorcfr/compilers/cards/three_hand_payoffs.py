@@ -45,8 +45,12 @@ class ThreeHandPayoffs(PayoffBuilder):
     ) -> PayoffThreeHands:
         rules, where = self.rules, form.where
         boards, sequences, amounts = list[int](), [], []
-        kinds = [kind for of_round in where.classes[: len(on_boards)] for kind in of_round.tolist()]
-        first_board = np.cumsum([0, *map(len, on_boards)])
+        kinds = [
+            kind
+            for of_round, lists in zip(where.classes[: len(on_boards)], self.n_lists, strict=False)
+            for kind in np.repeat(of_round, lists).tolist()
+        ]
+        first_board = self.first_boards(on_boards)
         for r in range(len(on_boards) or self.betting.rounds + 1):
             solved_for, before = np.ones(1), 0
             if on_boards:
@@ -60,14 +64,19 @@ class ThreeHandPayoffs(PayoffBuilder):
                     utilities = np.repeat(utilities[[ALL_TIE]], len(utilities), axis=0)
                 of_terminal = amounts_of if self.kind is PayoffThreeHands else amounts_by_order
                 pays = self.dealing.share(r) * of_terminal(utilities)
-                boards += range(before, before + len(solved_for))
-                sequences += list(np.stack(ends, axis=1))
-                amounts += list(pays * solved_for[:, None, None])
+                # Each ranking decides an equal share; a fold does not read the ranking.
+                n_lists = self.n_lists[r]
+                rankings = n_lists if self.betting.kind[node] == SHOWDOWN else 1
+                for ranking in range(rankings):
+                    boards += range(before + ranking, before + n_lists * len(solved_for), n_lists)
+                    sequences += list(np.stack(ends, axis=1))
+                    amounts += list(pays * solved_for[:, None, None] / rankings)
         classes = self.symmetry.classes
         if not on_boards:
-            kinds, classes = [0], (classes[int(where.classes[-1][0])],)
+            of_board = int(where.classes[-1][0])
+            kinds, classes = [0] * self.n_lists[len(where.classes) - 1], (classes[of_board],)
         class_of, own_weight = self._classes(classes)
-        levels = [level for of_round in on_boards for (level,) in of_round]
+        levels = [level for of_round in on_boards for on_board in of_round for level in on_board]
         return self.kind(
             **_hands_by_level(rules, levels),
             weight=np.concatenate(rules.weights),
@@ -90,14 +99,11 @@ class ThreeHandPayoffs(PayoffBuilder):
         return _by_strength(self.rules, on_board)
 
     def on_boards(self, r: int) -> Iterator[list[np.ndarray]]:
-        """Yield the ranks of the strengths of all hands on every solved board of a round."""
-        for board in self.symmetry.rounds[r].board.tolist():
-            yield [self._levels(r, board)]
-
-    def _levels(self, r: int, board: int) -> np.ndarray:
-        """Return the ranks of the strengths of all hands on a board, int64 (hands,)."""
-        cards = (*self.rules.board, *self.boards[r].cards[board].tolist())
-        return _levels_on(self.rules, cards, is_shown=bool(self.shows[r]))
+        """Yield the ranks of the strengths of all hands on every solved board of a round, ranking
+        by ranking."""
+        for dealt in self.boards[r].cards[self.symmetry.rounds[r].board].tolist():
+            cards = (*self.rules.board, *dealt)
+            yield list(_levels_on(self.rules, cards, is_shown=bool(self.shows[r])))
 
     def _classes(self, kinds: tuple[tuple[HandClasses, ...], ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return :attr:`PayoffThreeHands.class_of` and :attr:`PayoffThreeHands.own_weight`."""
@@ -113,15 +119,16 @@ class ThreeHandPayoffs(PayoffBuilder):
 
 
 def _levels_on(rules: CardGame, cards: tuple[int, ...], *, is_shown: bool) -> np.ndarray:
-    """Return :attr:`PayoffThreeHands.level` of a board; all live hands are equal unless they are
-    shown there."""
+    """Return :attr:`PayoffThreeHands.level` of a board, int64 (rankings, hands); all live hands are
+    equal unless they are shown there, and then one ranking is enough."""
     hands = np.concatenate(rules.hands)
-    live, level = without(hands, np.array(cards, dtype=np.int64)), np.full(len(hands), -1)
-    level[live] = 0
+    live = without(hands, np.array(cards, dtype=np.int64))
+    levels = np.full((rules.rankings if is_shown else 1, len(hands)), -1)
+    levels[:, live] = 0
     if is_shown and live.any():
-        strength = np.asarray(rules.strength(cards, hands[live]))
-        level[live] = np.unique(strength, return_inverse=True)[1]
-    return level
+        for level, strength in zip(levels, rules.strengths(cards, hands[live]), strict=True):
+            level[live] = np.unique(strength, return_inverse=True)[1]
+    return levels
 
 
 def _begins(rules: CardGame) -> np.ndarray:
@@ -177,19 +184,20 @@ class HandsOnBoards:
 
     def __init__(self, rules: CardGame, boards: Sequence[tuple[int, ...]]) -> None:
         self._sizes = [len(hands) for hands in rules.hands]
-        levels = [_levels_on(rules, cards, is_shown=True) for cards in boards]
+        levels = [level for cards in boards for level in _levels_on(rules, cards, is_shown=True)]
         hands, ones = _hands_by_level(rules, levels), np.ones(sum(self._sizes))
+        self._rankings = rules.rankings
         part = PayoffThreeHands(
             **hands,
             weight=ones,
             # Each hand is a class, with a sequence of its own.
             class_of=np.concatenate([np.arange(size) for size in self._sizes])[None],
             own_weight=ones[None],
-            board_kind=np.zeros(len(boards), dtype=np.int64),
-            terminal_board=np.arange(len(boards)),
+            board_kind=np.zeros(len(levels), dtype=np.int64),
+            terminal_board=np.arange(len(levels)),
             # All boards add to the same sequences.
-            sequence=np.repeat(hands["hand_begin"][:-1, None], len(boards), axis=1),
-            amount=np.zeros((PLAYERS, len(boards), BOTH + 1)),
+            sequence=np.repeat(hands["hand_begin"][:-1, None], len(levels), axis=1),
+            amount=np.zeros((PLAYERS, len(levels), BOTH + 1)),
         )
         self._part: PayoffThreeHands = frozen_arrays(part)
         # The payoffs read the sequences of the players only.
@@ -216,7 +224,7 @@ class HandsOnBoards:
             disjoint hands of the other players; 0 for hands with a card of the boards.
         """
         boards = len(self._part.terminal_board)
-        each = np.repeat(np.asarray(amounts)[:, None], boards, axis=1)
+        each = np.repeat(np.asarray(amounts)[:, None] / self._rankings, boards, axis=1)
         kind = PayoffThreeHands if each.shape[2] == POTS else PayoffThreeOrders
         part = kind(*self._part._replace(amount=frozen_array(each)))
         reach = np.concatenate([np.asarray(weight, dtype=np.float64) for weight in weights])

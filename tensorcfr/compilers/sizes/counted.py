@@ -161,7 +161,9 @@ def size_of_cards(
     numbers = trunk = entries = ends = compiled = 0
     width, is_of_three = rules.hands[0].shape[1], len(hands) > 2
     wide, part = width >= WIDE_FROM, part_for(width)
-    work = WORK_OF_WIDE[part] if wide else WORK_OF_THREE if is_of_three else 1
+    # An upper bound: folds and rounds without a showdown have one ranking.
+    rankings = rules.rankings
+    work = rankings * (WORK_OF_WIDE[part] if wide else WORK_OF_THREE if is_of_three else 1)
     bytes_of_terminal = BYTES_OF_TERMINAL
     if is_of_three and rules.pays_by_order:
         work *= WORK_OF_ORDERS
@@ -191,11 +193,13 @@ def size_of_cards(
         ends += n_terminals * sum(lanes) * work
         if is_of_three:
             # Order, levels and their ends: at most as many levels as hands.
-            copies = 1 if in_chunks else solved
-            compiled += copies * n_terminals * bytes_of_terminal + solved * 40 * sum(hands)
+            copies = rankings if in_chunks else rankings * solved
+            compiled += copies * n_terminals * bytes_of_terminal
+            compiled += rankings * solved * 40 * sum(hands)
         else:
-            groups = -(-n_terminals // LANES) * (1 if in_chunks else solved)
-            compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * numbers_of_code(width)
+            groups = rankings * -(-n_terminals // LANES) * (1 if in_chunks else solved)
+            compiled += groups * LANES * 64
+            compiled += rankings * solved * 4 * 3 * sum(hands) * numbers_of_code(width)
         compiled += solved * 16 * sum(hands) * rules.weights_vary
         if in_chunks:
             lines = int(table[r - 1, DEALS])

@@ -69,7 +69,7 @@ class Omaha(Spot):
             "pairs": omaha_groups.pairs(hands),
             "suits": omaha_groups.suits(hands),
             "made": omaha_groups.made_hands(
-                board, hands, self.strength(board, hands), self.categories
+                board, hands, self.strengths(board, hands)[0], self.categories
             ),
         }
 

@@ -449,8 +449,9 @@ class Spot(CardGame):
         return hand_label(self.hands[player][hand])
 
     def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
-        """Return the groups ``"made"``: the categories of hands, the strongest first."""
-        category = self.strength(board, self.hands[player]) >> CATEGORY_SHIFT
+        """Return the groups ``"made"``: the categories of hands in the first ranking, the strongest
+        first."""
+        category = self.strengths(board, self.hands[player])[0] >> CATEGORY_SHIFT
         names = self.categories[::-1]
         return {"made": HandGroups(names, len(names) - 1 - category)}
 

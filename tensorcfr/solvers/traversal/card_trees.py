@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import cast
 
 import numpy as np
@@ -60,20 +61,23 @@ def card_tree(
             draws of hands and a board have a common card.
     """
     betting, symmetry, players = nodes.betting, nodes.symmetry, nodes.rules.n_players
+    rankings = nodes.rules.rankings
     group, weight, cards = _outcomes(nodes)
     _check(nodes, float(np.prod(np.add.reduceat(weight, group[:-1]))))
     # Children are contiguous, in the order of their parents.
     first_child = np.append(1, 1 + np.cumsum(betting.children))
-    orders = orders_of(players)
-    order = np.zeros(3 ** (players * (players - 1) // 2), np.uint32)
-    order[code_of(orders.T)] = np.arange(len(orders))
+    # Each combination of the orders in all rankings pays the mean of the payoffs of these orders.
+    codes, per_ranking = code_of(orders_of(players).T), 3 ** (players * (players - 1) // 2)
+    combined = np.array(list(product(range(len(codes)), repeat=rankings)))
+    order = np.zeros(per_ranking**rankings, np.uint32)
+    order[codes[combined] @ per_ranking ** np.arange(rankings)[::-1]] = np.arange(len(combined))
     threshold, alias = np.empty(len(weight)), np.empty(len(weight), np.uint32)
     make_alias_tables(group, weight, threshold, alias)
     board, rank = _boards(nodes)
     actions = betting.children[betting.kind == DECISION]
     return CardTree(
         node=_nodes(nodes, first_child, [*map(len, blocks)]),
-        amount=betting.amounts[betting.kind >= FOLD],
+        amount=betting.amounts[betting.kind >= FOLD][:, combined].mean(axis=2),
         depth=tree_depth(first_child),
         width=int(actions.max(initial=1)),
         blocks=int((actions > 1).sum()),
@@ -162,7 +166,8 @@ def _outcomes(nodes: CardNodes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _boards(nodes: CardNodes) -> tuple[np.ndarray, np.ndarray]:
     """Return :attr:`CardTree.board` and :attr:`CardTree.rank`."""
     betting, rules = nodes.betting, nodes.rules
-    rows, ranks = [], [np.empty((0, rules.n_players, max(map(len, rules.hands))), np.uint32)]
+    shape = rules.rankings, rules.n_players, max(map(len, rules.hands))
+    rows, ranks = [], [np.empty((0, *shape), np.uint32)]
     shows, ranked = {*betting.round[betting.kind == SHOWDOWN].tolist()}, 0
     for r, (all_boards, of_round) in enumerate(
         zip(nodes.boards, nodes.symmetry.rounds, strict=True)
@@ -180,19 +185,20 @@ def _boards(nodes: CardNodes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ranks(nodes: CardNodes, dealt: np.ndarray) -> np.ndarray:
-    """Rank the strengths of the hands of all players on a board, uint32 (players, most hands)."""
+    """Rank the strengths of the hands of all players on a board, uint32 (rankings, players, most
+    hands)."""
     rules = nodes.rules
     board = (*rules.board, *dealt.tolist())
     live = [np.flatnonzero(~np.isin(hands, board).any(axis=1)) for hands in rules.hands]
     strengths = [
-        rules.strength(board, h[which]) for h, which in zip(rules.hands, live, strict=True)
+        rules.strengths(board, h[which]) for h, which in zip(rules.hands, live, strict=True)
     ]
-    rank = np.unique(np.concatenate(strengths), return_inverse=True)[1].reshape(-1)
-    filled = np.zeros((rules.n_players, max(map(len, rules.hands))), np.uint32)
-    for row, which, numbers in zip(
-        filled, live, np.split(rank, np.cumsum([*map(len, live)])[:-1]), strict=True
-    ):
-        row[which] = numbers
+    filled = np.zeros((rules.rankings, rules.n_players, max(map(len, rules.hands))), np.uint32)
+    ends = np.cumsum([*map(len, live)])[:-1]
+    for in_ranking, together in zip(filled, np.concatenate(strengths, axis=1), strict=True):
+        rank = np.unique(together, return_inverse=True)[1].reshape(-1)
+        for row, which, numbers in zip(in_ranking, live, np.split(rank, ends), strict=True):
+            row[which] = numbers
     return filled
 
 
@@ -223,10 +229,12 @@ def bytes_of_cards(nodes: CardNodes) -> int:
     solved = np.array([len(of_round.board) for of_round in nodes.symmetry.rounds])
     betting, rules = nodes.betting, nodes.rules
     shows = np.unique(betting.round[betting.kind == SHOWDOWN])
-    kinds = len(nodes.symmetry.cards) + len(nodes.symmetry.played) + int(solved[shows].sum())
+    kinds = len(nodes.symmetry.cards) + len(nodes.symmetry.played)
+    kinds += rules.rankings * int(solved[shows].sum())
     by_hand = 4 * rules.n_players * max(map(len, rules.hands)) * kinds
     outcomes = sum(map(len, rules.hands)) + boards[-1]
     per_outcome = 32 + 8 * -(-len(rules.cards) // WORD)
     blocks = 4 * int(solved[betting.round[betting.kind == DECISION]].sum())
-    per_node = CARD_NODE.itemsize + betting.amounts[0].nbytes
+    orders, players = betting.amounts[0].shape
+    per_node = CARD_NODE.itemsize + 8 * players * orders**rules.rankings
     return by_hand + 20 * sum(boards) + per_outcome * outcomes + blocks + per_node * betting.n_nodes
