@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorcfr._util.jit import kernel
-from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown, SidePots
 
 ONE_BY_ONE = (1, 1, 1, 1)
@@ -21,12 +19,6 @@ RIVER_OF_THREE: dict[str, Any] = {
     "raises": "a",
 }
 """Options of a spot of three players; tests add their ranges."""
-
-
-@kernel
-def pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
-    """The payoff product of a form."""
-    payoff_product(form, player, x, g, payoff_scratch(form), None)
 
 
 class LeducOfCards(CardGame):
