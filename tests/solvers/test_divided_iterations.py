@@ -162,8 +162,9 @@ def test_a_thread_that_fails(
 
 
 @pytest.mark.full
+@pytest.mark.full
 def test_a_rule_that_cannot_be_compiled() -> None:
-    """One line says so, also in a game in chunks."""
+    """One line says so, also in a game in chunks; ``test_odd_corners.py`` has other games."""
 
     def step(regret: float, instant: float, parameters: tuple[float, ...]) -> tuple[float, float]:
         return regret + instant, regret.no_such_thing  # type: ignore[attr-defined, no-any-return]

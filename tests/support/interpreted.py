@@ -15,10 +15,8 @@ def interpret(patched: pytest.MonkeyPatch) -> None:
     for module, names in (
         (chunk_passes, ("run_passes",)),
         (evaluation, ("evaluate_chunked", "match_weights", "strategies_of_parts", "add_payoffs")),
-        (
-            evaluation,
-            ("pack_parts", "unpack_parts", "realization_plan", "best_total", "add_regrets"),
-        ),
+        (evaluation, ("pack_parts", "unpack_parts", "realization_plan", "best_total")),
+        (evaluation, ("add_regrets",)),
         (iteration, ("iterate", "update")),
     ):
         for name in names:
