@@ -445,7 +445,7 @@ def _count_batch(
     held = np.empty(n_cards, dtype=np.float32)
     position = np.empty(2, dtype=np.int64)
     relation = np.empty(2, dtype=np.int64)
-    none, one = np.float32(0), np.float32(1)
+    zero, plus, minus = np.float32(0), np.float32(1), np.float32(-1)
     for b in range(n):
         tiles[:] = 0
         shared[:] = 0
@@ -486,7 +486,7 @@ def _count_batch(
                     # A hand has both cards in common with itself.
                     for c in range(n):
                         tiles[3, c, c] += apart[2, 0, c]
-                    _add_orders(tiles, b, none, one, apart, 0)
+                    _add_orders(tiles, b, zero, plus, apart, 0)
                     for y in hands[h]:
                         for j in range(width):
                             w, e = whole_with[1, y, j], whole_with[2, y, j]
@@ -514,7 +514,7 @@ def _count_batch(
                             if relation[o] == 0:
                                 continue
                             row = group[x] * width + position[o]
-                            w, e = (-one, none) if relation[o] == 1 else (none, -one)
+                            w, e = (minus, zero) if relation[o] == 1 else (zero, minus)
                             _add_orders(shared, row, w, e, whole_with, x)
                             for q in range(n_others):
                                 if relation[o] == 2:
