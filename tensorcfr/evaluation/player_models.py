@@ -254,7 +254,8 @@ def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> Ch
                 payoff=payoff, share=np.array([1.0 - model.weight])
             )
         else:
-            kernel_locks = kernel_locks._replace(least=numbers)
+            # The model's array is read-only: kernels would be compiled for that, too.
+            kernel_locks = kernel_locks._replace(least=numbers.copy())
         locks.part_locks[merged] = kernel_locks
     return locks.part_locks[merged]
 

@@ -65,7 +65,7 @@ class OmahaHiLo(Omaha):
 
     game = "omaha_hi_lo"
     rankings = 2
-    examples = "AA,A2$ss,A3$ds,KK$ds", "A2,A3$ss,QQ$ds", "A2$ds,A34,KQJT$ds"
+    examples = "AA$ds,A23$ss,A24$ds,KK$ds", "A23,QQ$ds", "AA$ss,A34,KQJT,2345"
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """Return the strength of each hand for both halves of the pot, int64 (2, hands).

@@ -28,7 +28,8 @@ TURN = SPOT | {"board": "Td9d6hQc", "ranges": ("QsQh,AsQs", "JsJd,KsQs", "9h9s")
 
 @cache
 def turn() -> Solution:
-    return solve(compile_game("holdem", **TURN), iters=2, checkpoints=(), precision="float64")
+    game = compile_game("holdem", **TURN)
+    return solve(game, "cfr", iters=2, checkpoints=(), precision="float64")
 
 
 @pytest.mark.compiled
@@ -100,9 +101,8 @@ def test_runouts_average_to_the_line_before_them() -> None:
     assert set(rows[0]) == {"step", "player", "frequency", "combos 0", "combos 1", "combos 2"}
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("prizes", [False, True])
-def test_equities_before_the_flop_are_those_of_the_boards(prizes: bool) -> None:
+def test_equities_before_the_flop_are_those_of_the_boards(prizes: bool, interpreted: None) -> None:
     """Of the players who are left, also if prizes of a player who folded depend on the others."""
     rules: Any = ThreeHandedPush(ranks="2345", suits=2, runout=2, stacks=(3, 5, 4))
     if prizes:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import EveryRound, LeducOfCards, RandomCards, pay
+from support.card_games import EveryRound, LeducOfCards, RandomCards
 from support.equality import EARLY_MARKS, as_game, assert_equal, bits, rounding
 from support.layouts import check_found, step_alike
+from support.products import pay
 from support.reference import ReferenceCFR
 from support.tiers import tiered
 from support.variants import VARIANTS, floored
@@ -125,7 +126,7 @@ def test_a_game_of_cards_equals_the_reference(shape: str, variant: str) -> None:
 @pytest.mark.parametrize("shape", ["one card, two rounds", "two cards, turn"])
 def test_infosets_are_found_without_the_flat_game(shape: str) -> None:
     """By one hand and a line; in the same places as through the flat game."""
-    check_found(with_decisions(shape, range(40))[0])
+    check_found(min(with_decisions(shape, range(40)), key=lambda one: one.n_infosets))
 
 
 @pytest.mark.parametrize(("ranks", "width"), [(3, 1), (4, 2)])

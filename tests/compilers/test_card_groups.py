@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from support.card_games import pay
+from support.products import pay
 from tensorcfr import compile_game
 from tensorcfr.kernels import chunk_passes as kernels
 from tensorcfr.payoff.card_lanes import _shares_bets_with_next

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import EveryRound, RandomSuits, pay
+from support.card_games import EveryRound, RandomSuits
 from support.layouts import step_alike
+from support.products import pay
 from support.tiers import tiered
 from support.variants import VARIANTS
 from tensorcfr import GameError, Solution, Solver, compile_game, solve

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import cache
-from itertools import product as product_of
+from itertools import product
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ from support.equality import (
     rounding,
 )
 from support.payoff_paths import PATHS, forced
-from support.products import naive_product, product, random_reach
+from support.products import naive_product, pay, random_reach
 from support.properties import examples
 from support.random_games import (
     MATRIX_KINDS,
@@ -197,7 +197,7 @@ def test_operator_of_wide_games(seed: int, shape: str) -> None:
         naive = naive or [naive_product(game, player, reach) for player in range(2)]
         for player in range(2):
             g = np.full(game.n_sequences, np.nan)
-            product(game.form, player, reach, g)
+            pay(game.form, player, reach, g)
             own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
             np.testing.assert_allclose(g[own], naive[player][own], rtol=1e-12, atol=1e-14)
 
@@ -206,7 +206,7 @@ def test_operator_of_wide_games(seed: int, shape: str) -> None:
 def test_wide_games_have_blocks_of_several_tiles() -> None:
     """The test above tests what it says."""
     lengths: set[int] = set()
-    for seed, shape in product_of(range(3), WIDE):
+    for seed, shape in product(range(3), WIDE):
         with forced("blocks"):
             game = compile_game(wide_game(seed, shape), symmetry=False)
         assert game.form.part(PayoffEntries) is None
@@ -417,7 +417,7 @@ def test_states_that_repeat_have_no_labels_of_their_own() -> None:
 @pytest.mark.compiled
 def test_solving_does_not_expand() -> None:
     game = compile_game("bluff", dice=(2, 1), faces=5)
-    solver = Solver(game)
+    solver = Solver(game, "cfr")
     solver.iterate(2)
     solver.evaluate()
     assert solver.nodes_touched == 4 * game.n_histories > 1_000_000

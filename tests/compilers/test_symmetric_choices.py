@@ -221,7 +221,7 @@ def test_small_games_are_not_merged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["rock_paper_scissors", "matching_pennies", "shapleys_game"])
-def test_matrix_games(name: str) -> None:
+def test_matrix_games(name: str, interpreted: None) -> None:
     assert_one_answer(compile_game(name), "cfr", (1, 2, 3, 10, 100))
 
 

@@ -195,11 +195,13 @@ EXACT: dict[str, Any] = SPOT | {
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["three players", "one of three folded", "prizes"])
-def test_a_real_river_equals_sums_over_triples(kind: str) -> None:
+def test_a_real_river_equals_sums_over_triples(kind: str, request: pytest.FixtureRequest) -> None:
     """The payoffs of every terminal under strategies that differ by hand, from the cards alone."""
     rules: Any = Holdem(**(EXACT if kind == "one of three folded" else SPOT))
     if kind == "prizes":
         rules = tournament(rules, stacks=SPOT["stacks"], payouts=(50, 30, 20), others=(120,))
+        # The product of such payoffs is compiled in tests/kernels.
+        request.getfixturevalue("interpreted")
     game = compile_game(rules)
     policy = solve(game, "cfr", iters=3, precision="float64").policy
     hands = [np.asarray(of_player) for of_player in rules.hands]

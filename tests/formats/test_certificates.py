@@ -65,7 +65,7 @@ SOLVED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "nl_leduc, all in at once": ("nl_leduc", {"stack": 2, "ante": 2}, {"algorithm": "cfr"}),
     "liar's dice": ("liars_dice", {"faces": 3}, {}),
     "liar's dice, not wild": ("liars_dice", {"faces": 3, "wild": False}, {}),
-    "bluff": ("bluff", {"dice": (2, 1), "faces": 3}, {}),
+    "bluff": ("bluff", {"dice": (2, 1), "faces": 3}, {"algorithm": "cfr"}),
     "goofspiel": ("goofspiel", {}, {}),
     "goofspiel, random": (
         *("goofspiel", {"cards": 3, "prizes": "random", "imperfect_information": False}),

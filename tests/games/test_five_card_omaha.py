@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import check_product
 from support.command_line import USAGE, printed, refused
 from support.equality import EARLY_MARKS, as_game, assert_equal, bits
 from support.layouts import laid_out, step_alike
+from support.products import check_product
 from support.reference import ReferenceCFR
 from support.slow_strengths import worth
 from support.variants import VARIANTS, floored

@@ -326,7 +326,7 @@ def test_subgames_have_the_weights_of_their_boards() -> None:
     game = compile_game(turn())
     before = solve(game, "cfr+", iters=30, precision="float64")
     for at in ("check check Js", "check"):
-        again = resolve(game, before.policy, at, method="maxmargin", iters=1000)
+        again = resolve(game, before.policy, at, method="maxmargin", algorithm="cfr+", iters=1000)
         found = [evaluate(game, policy) for policy in (before.policy, again.policy)]
         for player in range(2):
             gains = [one.gains[player] for one in found]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.card_games import check_product
 from support.equality import EARLY_MARKS, as_game, assert_equal
+from support.products import check_product
 from support.reference import ReferenceCFR
 from support.slow_strengths import worth
 from support.tiers import tiered

@@ -176,7 +176,8 @@ def test_the_command(tmp_path: Path) -> None:
     spot, saved = tmp_path / "spot.toml", tmp_path / "spot.npz"
     said = printed("spot", *WORDS, "--size", "--save-spot", spot)
     assert said.startswith("omaha Td9d6hQcTs: ")
-    said = printed("spot", spot, "--target", "2%", "--node", "check", "--rows", 3, "--save", saved)
+    how = ("--algorithm", "cfr+", "--precision", "float64", "--target", "2%")
+    said = printed("spot", spot, *how, "--node", "check", "--rows", 3, "--save", saved)
     table = SolvedSpot(Solution.load(saved)).table("check")
     assert f"and {len(table.hands) - 3:,} more" in said
     lines = [line.split() for line in said.splitlines()]

@@ -103,15 +103,18 @@ def test_all_pieces_are_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     verbs = {"not_inlined", "by_types", "if_given", "inlined", "kernel", "lends", "intrinsic"}
     listed = {path for pattern in jit_cache.SOURCES for path in jit_cache.PACKAGE.glob(pattern)}
     for path in jit_cache.PACKAGE.rglob("*.py"):
+        text = path.read_text("utf-8")
+        if path in listed or not any(verb in text for verb in verbs):
+            continue  # To parse all of them takes three seconds.
         decorators = {
             name.id
-            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.FunctionDef)
             for decorator in node.decorator_list
             for name in ast.walk(decorator)
             if isinstance(name, ast.Name)
         }
-        assert path in listed or not decorators & verbs, path
+        assert not decorators & verbs, path
     jit_cache.digest_of_sources.cache_clear()
     before = jit_cache.digest_of_sources()
     monkeypatch.setattr(jit_cache, "SOURCES", jit_cache.SOURCES[1:])

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 
-from support.products import naive_product, product, random_reach
+from support.products import naive_product, pay, random_reach
 from support.random_games import keyed, random_game, random_public_tree_game
 from support.tiers import tiered
 from tensorcfr import (
@@ -106,7 +106,7 @@ def test_payoff_product(name: str) -> None:
     game, reach = GAMES[name], random_reach(GAMES[name])
     for player in range(game.n_players):
         g = np.full(game.n_sequences, np.nan)
-        product(game.form, player, reach, g)
+        pay(game.form, player, reach, g)
         own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
         np.testing.assert_allclose(
             g[own], naive_product(game, player, reach)[own], rtol=1e-12, atol=1e-14
@@ -126,7 +126,7 @@ def test_a_part_that_pays_nothing(kind: str) -> None:
     for player in range(2):
         own = slice(*form.player_sequences[player : player + 2])
         reach, g = np.ones((2, form.n_sequences))
-        product(form, player, reach, g)
+        pay(form, player, reach, g)
         assert not g[own].any()
         assert not part.product(form, player, reach).any()
 
@@ -184,7 +184,7 @@ def test_lanes_beyond_one_tile() -> None:
     reach = random_reach(game)
     # A showdown against card j pays by rank: for pass-pass, the sum below i minus that above.
     g = np.empty(game.n_sequences)
-    product(game.form, 1, reach, g)
+    pay(game.form, 1, reach, g)
     by_label = game.infoset_index
     opener = np.array([reach[game.sequences(by_label[c])][0] for c in map(str, range(cards))])
     below = np.concatenate([[0.0], np.cumsum(opener)[:-1]])
@@ -243,7 +243,7 @@ def test_sums_of_single_precision_are_double(name: str) -> None:
     value, (expected, best) = np.empty_like(reach), np.empty((2, game.n_players))
     evaluation.evaluate_flat(game.form, reach, value, expected, best, None)
     for player in range(game.n_players):
-        product(game.form, player, reach, value)
+        pay(game.form, player, reach, value)
         own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
         terms = reach[own].astype(np.float64) * value[own]
         assert expected[player] == pytest.approx(terms.sum(), abs=1e-13 * np.abs(terms).sum())

@@ -10,9 +10,9 @@ import numba
 import numpy as np
 import pytest
 
-from support.card_games import pay
+from support.products import pay
 from tensorcfr.errors import InvariantError
-from tensorcfr.model.arrays import SequenceForm, bucket_layout, frozen_arrays
+from tensorcfr.model.arrays import SequenceForm, bucket_layout
 from tensorcfr.payoff.product_share import ProductShare
 from tensorcfr.payoff.three_hand_orders import _add_orders, three_orders_scratch
 from tensorcfr.payoff.three_hand_sums import THREE_HANDS
@@ -150,7 +150,7 @@ def assert_sums_over_triples(form: SequenceForm, player: int, x: np.ndarray) -> 
     np.testing.assert_allclose(product, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
         g = np.zeros(form.n_sequences, dtype=dtype)
-        pay(frozen_arrays(form), player, x.astype(dtype), g)
+        pay(form, player, x.astype(dtype), g)
         np.testing.assert_allclose(
             g[own], expected, rtol=0, atol=tolerance * np.abs(expected).max()
         )
@@ -254,5 +254,5 @@ def test_payoffs_by_order_alone(player: int) -> None:
             share = ProductShare(form.hand_rank, player, number, 2, x, g, scratch, None)
             _add_orders(part, share)
     else:
-        pay(frozen_arrays(form), player, x, g)
+        pay(form, player, x, g)
     np.testing.assert_allclose(g[form.of_player(player)], expected, rtol=0, atol=1e-12)

@@ -103,7 +103,7 @@ class TestUsual:
         assert solution.exploitability <= 0.75
         assert solution.state.regret.dtype == np.float32
         assert Solver(game).precision == "float32"
-        assert Solver(game, precision="float64").state.regret.dtype == np.float64
+        assert Solver(game, "cfr+", precision="float64").state.regret.dtype == np.float64
         flat = solve(game.flat(), iters=1)
         assert flat.state.regret.dtype == np.float64
 

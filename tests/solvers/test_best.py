@@ -117,7 +117,7 @@ def test_from_a_solution_without_one() -> None:
 
 def test_with_locks() -> None:
     locks = {"J": {"bet": 1}}
-    best = solve(KUHN, "pcfr+", iters=100, locks=locks, keep_best=True).best
+    best = solve(KUHN, "cfr+", iters=100, locks=locks, keep_best=True).best
     assert best.policy["J"] == {"pass": 0.0, "bet": 1.0}
     assert_equal(best.evaluation, evaluate(KUHN, best.policy, locks=locks))
 

@@ -30,7 +30,9 @@ TURN: dict[str, Any] = {
     "pot": 80,
     "stacks": 100,
     "bets": "60%",
+    "dead": "2c2d2s8c8h8s" + "".join(rank + suit for rank in "345679" for suit in "cdhs"),
 }
+"""A turn with few rivers."""
 SPOT = Holdem(**TURN)
 ON_SPOTS = DCFR(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)
 """What ``benchmarks/results/spots.json`` says is the best."""
@@ -112,7 +114,7 @@ def test_every_door_runs_the_same_on_a_spot(
     assert (str(ON_SPOTS(**REFINED)) in map(str, ran)) == (door in resolves)
 
 
-def test_other_games() -> None:
+def test_other_games(interpreted: None) -> None:
     """What fits into 16 bits keeps regrets alone."""
     single = DEFAULT(average_power=5)
     for precision, expected in ((None, DEFAULT), ("float32", single), ("int16", CFR_PLUS)):

@@ -293,11 +293,11 @@ def shared(
 def test_kuhn_without_a_bluff() -> None:
     """Without bluffs the queen never calls, and the game is worth what checking is."""
     game = compile_game("kuhn")
-    solution = solve(game, "pcfr+", iters=2000, locks={"J": {"bet": 0.0}})
+    solution = solve(game, iters=2000, locks={"J": {"bet": 0.0}})
     assert solution.exploitability < 1e-7
     assert solution.policy["J"] == {"pass": 1.0, "bet": 0.0}
     assert solution.value[0] == pytest.approx(-1 / 18, abs=1e-6)
-    worse = solve(game, "pcfr+", iters=2000, locks={"J": {"bet": 1.0}})
+    worse = solve(game, iters=2000, locks={"J": {"bet": 1.0}})
     assert worse.value[0] < -1 / 18 - 0.01
     # Without the lock the locked player has better answers.
     assert evaluate(game, worse.policy).exploitability > 0.01
@@ -306,8 +306,8 @@ def test_kuhn_without_a_bluff() -> None:
 def test_saved_and_resumed(tmp_path: Path) -> None:
     game = compile_game("leduc")
     locks = random_locks(game, 2, 0.3)
-    whole = solve(game, "dcfr", iters=30, locks=locks)
-    part = Solution.load(solve(game, "dcfr", iters=10, locks=locks).save(tmp_path / "part"))
+    whole = solve(game, "cfr+", iters=30, locks=locks)
+    part = Solution.load(solve(game, "cfr+", iters=10, locks=locks).save(tmp_path / "part"))
     assert dict(part.locks or {}) == dict(locks)
     rest = solve(part.game, start=part, iters=20)
     np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)

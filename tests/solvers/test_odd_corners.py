@@ -136,7 +136,7 @@ def test_a_decision_problem_is_solved() -> None:
     assert solve(compile_game(Choice()), iters=500).value[0] == pytest.approx(1.5, abs=1e-2)
 
 
-def test_payoffs_that_cancel_are_a_tie() -> None:
+def test_payoffs_that_cancel_are_a_tie(interpreted: None) -> None:
     solver = Solver(compile_game(Cancelling()), CFR)
     solver.iterate(3)
     assert solver.current_policy()["blind"] == {"x": 0.5, "y": 0.5}

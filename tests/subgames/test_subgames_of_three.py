@@ -87,11 +87,13 @@ def test_a_blueprint_with_fewer_sizes_and_one_player() -> None:
     """Of one player only the own strategies are new; a game may be given by its rules."""
     coarse, line = turn(), "check check check 2s"
     fine = Holdem(**TURN | {"bets": {"turn": "60%", "river": "30%,60%"}})
-    (part,) = resolve(fine, coarse, line, method="unsafe", iters=5).subgames
+    (part,) = resolve(fine, coarse, line, method="unsafe", algorithm="cfr", iters=5).subgames
     assert part.game.nodes.betting.children[0] == 3
     assert "all players" in repr(part)
     assert "margin" not in repr(part)
-    resolution = resolve(coarse.game, coarse, line, method="unsafe", player=1, iters=5)
+    resolution = resolve(
+        coarse.game, coarse, line, method="unsafe", player=1, algorithm="cfr", iters=5
+    )
     policy, old = resolution.policy.to_dict(), coarse.policy.to_dict()
     changed = {label for label, row in policy.items() if row != pytest.approx(old[label])}
     hands = set(coarse.game.nodes.hands[1])

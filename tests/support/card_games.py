@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorcfr._util.jit import kernel
-from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown, SidePots
 
 ONE_BY_ONE = (1, 1, 1, 1)
@@ -21,24 +19,6 @@ RIVER_OF_THREE: dict[str, Any] = {
     "raises": "a",
 }
 """Options of a spot of three players; tests add their ranges."""
-
-
-@kernel
-def pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
-    """The payoff product of a form."""
-    payoff_product(form, player, x, g, payoff_scratch(form), None)
-
-
-def check_product(form: Any) -> None:
-    """Compare the kernel of a form's payoffs with the sums hand by hand, in double precision."""
-    (part,), rng = form.operator, np.random.default_rng(5)
-    x = rng.random(form.n_sequences)
-    for player in range(2):
-        own = slice(*form.player_sequences[player : player + 2])
-        g = np.full(form.n_sequences, np.nan)
-        pay(form, player, x, g)
-        expected = part.product(form, player, x)
-        np.testing.assert_allclose(g[own], expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 class LeducOfCards(CardGame):

@@ -16,6 +16,7 @@ def interpret(patched: pytest.MonkeyPatch) -> None:
         (chunk_passes, ("run_passes",)),
         (evaluation, ("evaluate_chunked", "match_weights", "strategies_of_parts", "add_payoffs")),
         (evaluation, ("pack_parts", "unpack_parts", "realization_plan", "best_total")),
+        (evaluation, ("add_regrets",)),
         (iteration, ("iterate", "update")),
     ):
         for name in names:

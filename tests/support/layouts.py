@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,24 +59,32 @@ def check_found(game: CompiledGame) -> None:
         assert len(listed) == game.count_of(player) == flat.count_of(player)
 
 
+@lru_cache(maxsize=16)
+def numbers_of_both(one: CompiledGame, other: CompiledGame) -> tuple[np.ndarray, np.ndarray]:
+    """Where the actions of the same infosets lie in the policies of two games; asserts that both
+    games have the same infosets."""
+    here, there = [], []
+    for player in range(one.n_players):
+        numbers = {
+            label: row
+            for rows in other.rows(player)
+            for label, row in zip(rows.labels, rows.numbers, strict=True)
+        }
+        for rows in one.rows(player):
+            here.append(rows.numbers.ravel())
+            same = np.array([numbers.pop(label) for label in rows.labels])
+            assert same.shape == rows.numbers.shape
+            there.append(same.ravel())
+        assert not numbers
+    return np.concatenate(here), np.concatenate(there)
+
+
 def farthest(one: Policy, other: Policy) -> float:
     """The largest difference of two policies of games with the same infosets."""
-    games = {id(policy.game): policy.game for policy in (one, other)}
-    if len(games) == 1:
+    if one.game is other.game:
         return float(np.abs(one.probabilities - other.probabilities).max())
-    found = 0.0
-    for player in range(one.game.n_players):
-        there = {
-            label: row
-            for rows in other.game.rows(player)
-            for label, row in zip(rows.labels, other.at(rows.numbers), strict=True)
-        }
-        for rows in one.game.rows(player):
-            here = one.at(rows.numbers)
-            same = np.array([there.pop(label) for label in rows.labels])
-            found = max(found, float(np.abs(here - same).max()))
-        assert not there
-    return found
+    here, there = numbers_of_both(one.game, other.game)
+    return float(np.abs(one.probabilities[here] - other.probabilities[there]).max())
 
 
 def same_strategies(one: Solver, other: Solver) -> float:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from tensorcfr import CompiledGame
-from tensorcfr.model.arrays import NO_PARENT
-from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
+from tensorcfr.kernels.evaluation import add_payoffs
+from tensorcfr.model.arrays import NO_PARENT, SequenceForm, frozen_arrays
 
 
-@numba.njit
-def product(form, player, reach, g):  # type: ignore[no-untyped-def]
-    payoff_product(form, player, reach, g, payoff_scratch(form), None)
+def pay(form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray) -> None:
+    """The payoff product of a form, by a kernel that solves compile, too."""
+    g[form.of_player(player)] = 0.0
+    add_payoffs(frozen_arrays(form), player, reach, g)
+
+
+def check_product(form: SequenceForm) -> None:
+    """Compare the kernel of a form's payoffs with the sums hand by hand, in double precision."""
+    (part,), rng = form.operator, np.random.default_rng(5)
+    x = rng.random(form.n_sequences)
+    for player in range(2):
+        g = np.full(form.n_sequences, np.nan)
+        pay(form, player, x, g)
+        expected = part.product(form, player, x)
+        atol = 1e-12 * np.abs(expected).max()
+        np.testing.assert_allclose(g[form.of_player(player)], expected, rtol=0, atol=atol)
 
 
 def last_sequence(game: CompiledGame, node: int, player: int) -> int:

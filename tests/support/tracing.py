@@ -19,8 +19,8 @@ runs for the first time, and with further parameters, with which it mostly takes
 Seconds of the processor, without those in which kernels are compiled."""
 AWAY = 0.5
 """Seconds after which coverage looks again, for what a long test calls at its end."""
-SMALL = ("support.card_games",)
-"""Modules whose kernels are small."""
+SMALL = ("add_payoffs",)
+"""Names of small kernels."""
 seen: set[str] = set()
 """Tests that have run."""
 CAN_TIME = hasattr(signal, "setitimer")
@@ -30,8 +30,8 @@ CAN_TIME = hasattr(signal, "setitimer")
 def compile_untraced() -> None:
     """Coverage looks away while numba compiles, which is a third of the time that it would cost.
 
-    It watches the few small kernels that the tests themselves have, and all that is compiled for
-    them: what writes machine code runs nowhere else.
+    It watches small kernels, and all that is compiled for them: what writes machine code runs
+    nowhere else.
     """
     compile_one = Dispatcher.compile
     watched = False
@@ -39,7 +39,7 @@ def compile_untraced() -> None:
     def compile_unwatched(dispatcher: Dispatcher, signature: object) -> object:
         nonlocal watched
         before, tracer, left = watched, sys.gettrace(), _set_timer(0.0)
-        watched |= dispatcher.py_func.__module__ in SMALL
+        watched |= dispatcher.py_func.__name__ in SMALL
         if not watched:
             sys.settrace(None)
         try:

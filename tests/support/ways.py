@@ -93,6 +93,8 @@ class Corpus:
     """How far strategies and values may be off: sums of payoffs are rounded."""
 
 
+FEW_RIVERS = "ThTsTc9h9s9c6d6s6c8d8c" + "".join(r + s for r in "23457J" for s in "cdhs")
+"""Dead cards that leave thirteen rivers to the turn."""
 GAMES: dict[str, Corpus] = {
     "kuhn": Corpus(lambda: make_game("kuhn"), "hands"),
     "merged suits": Corpus(lambda: make_game("nl_leduc(stack=2)"), "hands", suitless),
@@ -132,6 +134,7 @@ GAMES: dict[str, Corpus] = {
     "turn": Corpus(
         lambda: Holdem(
             board="Td9d6hQd",
+            dead=FEW_RIVERS,
             ranges=("AhAs,KdKc", "QsQh,8h8s"),
             pot=100,
             stacks=150,

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._util.jit import kernel
+from ..._util.jit import kernel, not_inlined
 from .deck import HANDS, RANKS, SUITS, orders_of_suits
 from .runouts import Strength, boards_up_to_suits, moved_hands
 
@@ -90,7 +90,7 @@ def count_orders(
     boards, sizes = boards_up_to_suits(orders, cards)
     by_size = np.argsort(sizes, kind="stable")
     boards, sizes = boards[by_size], sizes[by_size]
-    weaker = np.empty((BATCH, 0, _padded(n)), dtype=np.float32)
+    weaker = np.empty((BATCH, 0, 1, _padded(n)), dtype=np.float32)
     weaker_with = np.empty((BATCH, 0, n_cards, _padded(classes.inside.shape[1])), dtype=np.float32)
     for begin, end in _batches(sizes):
         order, level = np.zeros((2, end - begin, len(hands)), dtype=np.int64)
@@ -269,6 +269,56 @@ def _half(n: int) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
+@not_inlined
+def _begin_level(weaker: np.ndarray, level: int) -> None:
+    """Copy the hands below a level, float32 (levels, rows, numbers), to the level above."""
+    # Assigning a whole array takes seconds longer to compile, because of the text of its error.
+    for k in range(weaker.shape[1]):
+        for c in range(weaker.shape[2]):
+            weaker[level + 1, k, c] = weaker[level, k, c]
+
+
+@not_inlined
+def _relate(weaker: np.ndarray, level: int, top: int, related: np.ndarray) -> None:
+    """Compute how many hands are stronger than those of a level, weaker, and equal.
+
+    Args:
+        weaker: float32 (levels, rows, numbers): hands below each level.
+        level: The level.
+        top: The level above all hands.
+        related: float32 (3, rows, numbers): modified in place.
+    """
+    for k in range(weaker.shape[1]):
+        for c in range(weaker.shape[2]):
+            related[0, k, c] = weaker[top, k, c] - weaker[level + 1, k, c]
+            related[1, k, c] = weaker[level, k, c]
+            related[2, k, c] = weaker[level + 1, k, c] - weaker[level, k, c]
+
+
+@not_inlined
+def _add_orders(
+    orders: np.ndarray, a: int, weaker: float, equal: float, others: np.ndarray, k: int
+) -> None:
+    """Add the orders of a class with all others.
+
+    Args:
+        orders: float32 (4, classes, numbers): modified in place at the class.
+        a: The class.
+        weaker: Number of its hands that are weaker than a hand ``b``.
+        equal: Number of those that are equal.
+        others: float32 (3, rows, numbers): hands of the others that are stronger than ``b``,
+            weaker, and equal.
+        k: The row of these.
+    """
+    if weaker:
+        for c in range(orders.shape[2]):
+            orders[0, a, c] += weaker * others[0, k, c]
+    if equal:
+        for r in range(3):
+            for c in range(orders.shape[2]):
+                orders[1 + r, a, c] += equal * others[r, k, c]
+
+
 @kernel
 def _count_batch(
     order: np.ndarray,
@@ -300,7 +350,7 @@ def _count_batch(
         place: int64 (cards, classes).
         inside: int64 (cards, width).
         group: int64 (cards,).
-        weaker: float32 (boards, levels, padded classes): scratch for the hands below each level.
+        weaker: float32 (boards, levels, 1, padded classes): scratch for the hands below each level.
         weaker_with: float32 (boards, levels, cards, padded width): scratch for those with a card.
         totals: uint32 (4, classes, classes, classes): counts, modified in place.
     """
@@ -323,11 +373,11 @@ def _count_batch(
             h = order[board, k]
             own_level = level[board, k]
             if k == 0 or own_level != level[board, k - 1]:
-                weaker[board, own_level + 1] = weaker[board, own_level]
-                weaker_with[board, own_level + 1] = weaker_with[board, own_level]
+                _begin_level(weaker[board], own_level)
+                _begin_level(weaker_with[board], own_level)
             level_of[board, h] = own_level
             cls = of_hand[h]
-            weaker[board, own_level + 1, cls] += 1
+            weaker[board, own_level + 1, 0, cls] += 1
             for card in hands[h]:
                 weaker_with[board, own_level + 1, card, place[card, cls]] += 1
             first[board, cls + 1] += 1
@@ -340,29 +390,25 @@ def _count_batch(
             members[board, put[of_hand[h]]] = h
             put[of_hand[h]] += 1
     tiles = np.empty((4, n, padded), dtype=np.float32)
-    shared = np.empty((4, n_groups, width, lanes), dtype=np.float32)
-    below = np.empty(padded, dtype=np.float32)
-    equal = np.empty(padded, dtype=np.float32)
-    above = np.empty(padded, dtype=np.float32)
-    sums = np.empty((3, padded), dtype=np.float32)
-    sums_with = np.empty((3, n_cards, lanes), dtype=np.float32)
+    shared = np.empty((4, n_groups * width, lanes), dtype=np.float32)
+    # Of all hands, of those that share no card with a hand, and sums of the latter: the stronger,
+    # weaker and equal ones.
+    whole, apart, sums = np.empty((3, 3, 1, padded), dtype=np.float32)
+    whole_with, sums_with = np.empty((2, 3, n_cards, lanes), dtype=np.float32)
     held = np.empty(n_cards, dtype=np.float32)
     position = np.empty(2, dtype=np.int64)
     relation = np.empty(2, dtype=np.int64)
+    zero, plus, minus = np.float32(0), np.float32(1), np.float32(-1)
     for b in range(n):
         tiles[:] = 0
         shared[:] = 0
         for board in range(n_boards):
-            every = weaker[board, last[board]]
-            every_with = weaker_with[board, last[board]]
+            top = last[board]
             k = first[board, b]
             while k < first[board, b + 1]:
                 own_level = level_of[board, members[board, k]]
-                lower, upper = weaker[board, own_level], weaker[board, own_level + 1]
-                lower_with, upper_with = (
-                    weaker_with[board, own_level],
-                    weaker_with[board, own_level + 1],
-                )
+                _relate(weaker[board], own_level, top, whole)
+                _relate(weaker_with[board], own_level, top, whole_with)
                 sums[:] = 0
                 held[:] = 0
                 size = np.float32(0)
@@ -372,144 +418,69 @@ def _count_batch(
                         held[card] += 1
                     size += 1
                     k += 1
-                for x in range(n_cards):
-                    if not live[board, x]:
-                        continue
-                    times = size - held[x]
-                    for j in range(lanes):
-                        sums_with[0, x, j] = times * (every_with[x, j] - upper_with[x, j])
-                    for j in range(lanes):
-                        sums_with[1, x, j] = times * lower_with[x, j]
-                    for j in range(lanes):
-                        sums_with[2, x, j] = times * (upper_with[x, j] - lower_with[x, j])
+                for r in range(3):
+                    for x in range(n_cards):
+                        for j in range(lanes):
+                            sums_with[r, x, j] = (size - held[x]) * whole_with[r, x, j]
                 for m in range(begin, k):
                     h = members[board, m]
-                    y0, y1 = hands[h, 0], hands[h, 1]
-                    for c in range(padded):
-                        below[c] = lower[c]
-                        equal[c] = upper[c] - lower[c]
-                        above[c] = every[c] - upper[c]
+                    for r in range(3):
+                        for c in range(padded):
+                            apart[r, 0, c] = whole[r, 0, c]
                     # The hand itself contains both cards.
-                    equal[b] += 1
-                    for y in (y0, y1):
+                    apart[2, 0, b] += 1
+                    for y in hands[h]:
                         for j in range(width):
-                            c = inside[y, j]
-                            below[c] -= lower_with[y, j]
-                            equal[c] -= upper_with[y, j] - lower_with[y, j]
-                            above[c] -= every_with[y, j] - upper_with[y, j]
-                    for c in range(padded):
-                        sums[0, c] += above[c]
-                    for c in range(padded):
-                        sums[1, c] += below[c]
-                    for c in range(padded):
-                        sums[2, c] += equal[c]
+                            for r in range(3):
+                                apart[r, 0, inside[y, j]] -= whole_with[r, y, j]
+                    for r in range(3):
+                        for c in range(padded):
+                            sums[r, 0, c] += apart[r, 0, c]
                     # A hand has both cards in common with itself.
                     for c in range(n):
-                        tiles[3, c, c] += equal[c]
-                    tiles_b = tiles[1, b], tiles[2, b], tiles[3, b]
-                    for c in range(padded):
-                        tiles_b[0][c] += above[c]
-                    for c in range(padded):
-                        tiles_b[1][c] += below[c]
-                    for c in range(padded):
-                        tiles_b[2][c] += equal[c]
-                    for y in (y0, y1):
+                        tiles[3, c, c] += apart[2, 0, c]
+                    _add_orders(tiles, b, zero, plus, apart, 0)
+                    for y in hands[h]:
                         for j in range(width):
-                            d = lower_with[y, j]
-                            if d:
-                                row = tiles[0, inside[y, j]]
-                                for c in range(padded):
-                                    row[c] -= d * above[c]
-                            e = upper_with[y, j] - d
-                            if e:
-                                low = tiles[1, inside[y, j]]
-                                for c in range(padded):
-                                    low[c] -= e * above[c]
-                                high = tiles[2, inside[y, j]]
-                                for c in range(padded):
-                                    high[c] -= e * below[c]
-                                same = tiles[3, inside[y, j]]
-                                for c in range(padded):
-                                    same[c] -= e * equal[c]
+                            w, e = whole_with[1, y, j], whole_with[2, y, j]
+                            _add_orders(tiles, inside[y, j], -w, -e, apart, 0)
                     for x in range(n_cards):
-                        if x in (y0, y1) or not live[board, x]:
+                        if x in (hands[h, 0], hands[h, 1]) or not live[board, x]:
                             continue
-                        g = group[x]
                         n_others = 0
-                        for y in (y0, y1):
+                        for y in hands[h]:
                             sharing = number[x, y]
                             sharing_level = level_of[board, sharing]
                             if sharing_level >= 0:
-                                j = place[x, of_hand[sharing]]
-                                position[n_others] = j
+                                position[n_others] = place[x, of_hand[sharing]]
                                 # 0 for a stronger hand, 1 for a weaker one, 2 for an equal one.
-                                r = (
+                                relation[n_others] = (
                                     0
                                     if sharing_level > own_level
                                     else 1
                                     if sharing_level < own_level
                                     else 2
                                 )
-                                relation[n_others] = r
+                                sums_with[relation[n_others], x, position[n_others]] -= 1
                                 n_others += 1
-                                sums_with[r, x, j] -= 1
                         for o in range(n_others):
-                            i = position[o]
-                            if relation[o] == 1:
-                                row = shared[0, g, i]
-                                for j in range(lanes):
-                                    row[j] -= every_with[x, j] - upper_with[x, j]
-                                for q in range(n_others):
-                                    if relation[q] == 0:
-                                        row[position[q]] += 1
-                            elif relation[o] == 2:
-                                low = shared[1, g, i]
-                                for j in range(lanes):
-                                    low[j] -= every_with[x, j] - upper_with[x, j]
-                                high = shared[2, g, i]
-                                for j in range(lanes):
-                                    high[j] -= lower_with[x, j]
-                                same = shared[3, g, i]
-                                for j in range(lanes):
-                                    same[j] -= upper_with[x, j] - lower_with[x, j]
-                                for q in range(n_others):
-                                    shared[1 + relation[q], g, i, position[q]] += 1
+                            if relation[o] == 0:
+                                continue
+                            row = group[x] * width + position[o]
+                            w, e = (minus, zero) if relation[o] == 1 else (zero, minus)
+                            _add_orders(shared, row, w, e, whole_with, x)
+                            for q in range(n_others):
+                                if relation[o] == 2:
+                                    shared[1 + relation[q], row, position[q]] += 1
+                                elif relation[q] == 0:
+                                    shared[0, row, position[q]] += 1
                 for a in range(n):
-                    d = lower[a]
-                    if d:
-                        row = tiles[0, a]
-                        for c in range(padded):
-                            row[c] += d * sums[0, c]
-                    e = upper[a] - d
-                    if e:
-                        low = tiles[1, a]
-                        for c in range(padded):
-                            low[c] += e * sums[0, c]
-                        high = tiles[2, a]
-                        for c in range(padded):
-                            high[c] += e * sums[1, c]
-                        same = tiles[3, a]
-                        for c in range(padded):
-                            same[c] += e * sums[2, c]
+                    _add_orders(tiles, a, whole[1, 0, a], whole[2, 0, a], sums, 0)
                 for x in range(n_cards):
                     if live[board, x]:
-                        g = group[x]
                         for i in range(width):
-                            d = lower_with[x, i]
-                            row = shared[0, g, i]
-                            for j in range(lanes):
-                                row[j] += d * sums_with[0, x, j]
-                            e = upper_with[x, i] - d
-                            if e:
-                                low = shared[1, g, i]
-                                for j in range(lanes):
-                                    low[j] += e * sums_with[0, x, j]
-                                high = shared[2, g, i]
-                                for j in range(lanes):
-                                    high[j] += e * sums_with[1, x, j]
-                                same = shared[3, g, i]
-                                for j in range(lanes):
-                                    same[j] += e * sums_with[2, x, j]
+                            w, e = whole_with[1, x, i], whole_with[2, x, i]
+                            _add_orders(shared, group[x] * width + i, w, e, sums_with, x)
         for x in range(n_cards):
             g = group[x]
             if x and g == group[x - 1]:
@@ -517,7 +488,7 @@ def _count_batch(
             for kind in range(4):
                 for i in range(width):
                     for j in range(width):
-                        tiles[kind, inside[x, i], inside[x, j]] -= shared[kind, g, i, j]
+                        tiles[kind, inside[x, i], inside[x, j]] -= shared[kind, g * width + i, j]
         factor = np.float32(weight)
         for kind in range(4):
             for a in range(n):
