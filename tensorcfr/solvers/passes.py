@@ -22,6 +22,7 @@ from ..kernels.pass_arrays import ChunkScratch, Numbers, PassSchedule, StoredArr
 from ..kernels.shapes import shape_form
 from ..model.arrays import frozen_array, frozen_arrays
 from ..model.chunked_form import ChunkedForm, ChunkLocks
+from ..payoff import KIND_OF_CLASS
 from ..payoff.multiply import scratch_size
 from .solver_state import State, floats_of, state_bytes
 
@@ -112,10 +113,9 @@ class Passes:
             record.turns(first, count, self._form.n_players),
             self._locks,
         )
-        # One thread computes the payoffs of cards: the others would wait for it, and then each
-        # would fetch its results from another core's cache.
-        by_cards = any(part.kind == "cards" for part in self._form.trunk.operator)
-        threads, counters = 1 if by_cards or not count else self.threads, new_counters(1)
+        kinds = (KIND_OF_CLASS[type(part)] for part in self._form.trunk.operator)
+        one_thread = not count or any(kind.one_thread for kind in kinds)
+        threads, counters = 1 if one_thread else self.threads, new_counters(1)
         run_together(
             lambda thread: iteration.iterate(*arguments, thread, threads, counters),
             threads,
