@@ -239,9 +239,7 @@ class Algorithm(VariantFields):
     def turns(self, first: int, count: int, players: int) -> np.ndarray:  # noqa: D102
         if not self.alternating:
             return super().turns(first, count, players)
-        turns = np.empty((count, players, 1), dtype=np.int64)
-        turns[:] = np.arange(players)[:, None]
-        return turns
+        return np.arange(players).reshape(1, players, 1).repeat(count, axis=0)
 
     def floors(self, first: int, count: int) -> np.ndarray:
         """Compute the floors of the strategies that some iterations produce.

@@ -129,9 +129,7 @@ class Record:
             int64 (count, turns, players of a turn).  Each player updates once per iteration.  Here
             all players share one turn.
         """
-        turns = np.empty((count, 1, players), dtype=np.int64)
-        turns[:] = np.arange(players)
-        return turns
+        return np.arange(players).reshape(1, 1, players).repeat(count, axis=0)
 
     def guarantee(self, *, zero_sum: bool) -> str:
         """Return the theorem about its strategies, with the paper, and observations beyond it.

@@ -183,8 +183,8 @@ class _RegretSums:
             strategy: float64 (sequences,): the strategies at its beginning.
             new_strategy: float64 (sequences,): the strategies at its end.
             weights: float64 (2,): averaging weights of the iteration before and of this one.
-            turns: Players who update, turn by turn.  Those of later turns face the new strategies
-                of those before.
+            turns: Players who update, turn by turn.  A later turn faces the new strategies of the
+                turns before.
         """
         form = self.form
         reach, new_reach = np.empty(len(strategy)), np.empty(len(strategy))

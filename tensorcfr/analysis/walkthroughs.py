@@ -363,7 +363,8 @@ def update_profiles(
     """
     bounds = solver.game.form.player_sequences.tolist()
     turns = solver.algorithm.variant.turns(solver.iteration, 1, solver.game.n_players)
-    profiles, profile = {}, before
+    profiles: dict[int, np.ndarray] = {}
+    profile = before
     for movers in turns[0].tolist():
         profiles |= dict.fromkeys(movers, profile)
         profile = profile.copy()

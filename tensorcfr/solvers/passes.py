@@ -70,6 +70,8 @@ class Passes:
                 for scratch in self.scratch
             ]
         self.threads = threads
+        kinds = (KIND_OF_CLASS[type(part)] for part in form.trunk.operator)
+        self._flat_threads = 1 if any(kind.one_thread for kind in kinds) else threads
         self.groups = min(
             1 if threads == 1 else threads * GROUPS_PER_THREAD, max(form.n_branches, 1)
         )
@@ -113,9 +115,7 @@ class Passes:
             record.turns(first, count, self._form.n_players),
             self._locks,
         )
-        kinds = (KIND_OF_CLASS[type(part)] for part in self._form.trunk.operator)
-        one_thread = not count or any(kind.one_thread for kind in kinds)
-        threads, counters = 1 if one_thread else self.threads, new_counters(1)
+        threads, counters = self._flat_threads if count else 1, new_counters(1)
         run_together(
             lambda thread: iteration.iterate(*arguments, thread, threads, counters),
             threads,
@@ -298,7 +298,7 @@ def pass_schedule(
     """
     table, floors = record.schedule(first, count), record.floors(first, count)
     turns = record.turns(first, count, players)
-    iteration_of, turn_of, _ = np.indices(turns.shape, sparse=True)
+    iteration_of, turn_of = np.arange(count)[:, None, None], np.arange(turns.shape[1])[:, None]
     # Indices are iteration, turn, player.
     schedule = empty_schedule(turns.shape[:2], record, players)
     schedule.row[:] = table[:, None]
