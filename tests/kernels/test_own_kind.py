@@ -6,7 +6,7 @@ the single entries of a game, every function computes the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -195,8 +195,8 @@ def spoiled(game: FlatGame, **arrays: np.ndarray) -> FlatGame:
     return replace(game, form=game.form._replace(operator=operator))
 
 
-def test_products(games: Pair) -> None:
-    """Of the method and of the compiled kernel; and the entries behind both."""
+def check_products(games: Pair, kernel: Callable[..., None]) -> None:
+    """Of the method and of the kernel, and the entries behind both."""
     entries, outer = games
     reach = random_reach(entries)
     for player in range(2):
@@ -205,7 +205,7 @@ def test_products(games: Pair) -> None:
             payoff.product(outer.form, player, reach), expected, rtol=1e-12, atol=1e-15
         )
         g = np.full(entries.n_sequences, np.nan)
-        product(outer.form, player, reach, g)
+        kernel(outer.form, player, reach, g)
         own = slice(*entries.form.player_sequences[player : player + 2])
         np.testing.assert_allclose(g[own], expected, rtol=1e-12, atol=1e-15)
         found, wanted = (
@@ -216,6 +216,10 @@ def test_products(games: Pair) -> None:
         assert payoff.count_entries(outer.form, player) == len(found)
         # Fewer numbers than entries, or the kind would have no use.
         assert len(factors(outer).weight) < 2 * len(found)
+
+
+def test_products(games: Pair, interpreted: None) -> None:
+    check_products(games, getattr(product, "py_func", product))
 
 
 def assert_solved_alike(games: Pair, algorithm: str) -> None:
@@ -241,6 +245,7 @@ def test_solutions(games: Pair, algorithm: str, interpreted: None) -> None:
 def test_compiled_solutions(games: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     # Other processes cannot import the class, and would remove a cache that holds it.
     monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
+    check_products(games, product)
     assert_solved_alike(games, "cfr")
 
 
