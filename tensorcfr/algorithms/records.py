@@ -32,6 +32,7 @@ DEFAULTS: Mapping[str, Any] = {
     "floor": 0.0,
     "floor_fall": 0.0,
     "passes_up": "played",
+    "order": "ascending",
 }
 """Default values of options.  Descriptions omit an option that has its default."""
 KNOWN_OPTIONS = ("delay", "restart_base", "floor", "floor_fall", "passes_up")
@@ -111,6 +112,9 @@ class Algorithm(VariantFields):
     passes_up: Annotated[str, OneOf(("played", "new"))] = "played"
     """Strategy that determines the value an infoset passes to earlier decisions: the one that the
     iteration played (``"played"``), or the one just computed (``"new"``; Li et al. 2019)."""
+    order: Annotated[str, OneOf(("ascending", "descending"))] = "ascending"
+    """Order in which alternating players update: from player 0 on (``"ascending"``), or from the
+    last player on (``"descending"``).  Papers leave it open, and neither is better in all games."""
 
     def __post_init__(self) -> None:
         parameters = MappingProxyType(
@@ -134,6 +138,8 @@ class Algorithm(VariantFields):
             raise ValueError(
                 f"{self.name}: floor_fall needs a floor that is a number, not a function"
             )
+        if self.order != "ascending" and not self.alternating:
+            raise ValueError(f"{self.name}: order={self.order} needs alternating updates")
         if self.restart_base == 1:
             raise ValueError(f"{self.name}: restart_base must be 0 or at least 2, not 1")
         object.__setattr__(self, "rule", self.rule.passing_up(self.passes_up))
@@ -236,6 +242,14 @@ class Algorithm(VariantFields):
             end -= 1
         return end
 
+    def turns(self, first: int, count: int, players: int) -> np.ndarray:  # noqa: D102
+        if not self.alternating:
+            return super().turns(first, count, players)
+        turns = np.arange(players).reshape(1, players, 1)
+        if self.order == "descending":
+            turns = turns[:, ::-1]
+        return turns.repeat(count, axis=0)
+
     def floors(self, first: int, count: int) -> np.ndarray:
         """Compute the floors of the strategies that some iterations produce.
 
@@ -315,6 +329,8 @@ class Algorithm(VariantFields):
                 f"{self.name} was written with against={values['against']!r}, an option that "
                 "tensorcfr 0.17.0 removed: load it with tensorcfr 0.16.0"
             )
+        # Up to 0.20.0, players always updated in ascending order.
+        values = {"order": "ascending", **values}
         return {key: value for key, value in values.items() if key != "against"}
 
     def restore(self, values: Mapping[str, Any]) -> Algorithm:  # noqa: D102

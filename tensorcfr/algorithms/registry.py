@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from .._util.argument_checks import Check, brief, checks_of
 from ..errors import Lookup, suggest
 
@@ -110,6 +112,24 @@ class Record:
                 raise TypeError(f"{self.name} has no option {option!r}{suggestion}")
         changed: Self = replace(self, **changes) if changes else self  # type: ignore[type-var]
         return changed
+
+    def turns(self, first: int, count: int, players: int) -> np.ndarray:
+        """Return the players who update in some iterations, turn by turn.
+
+        The players of a turn update together, from the same strategies.  The next turn uses the
+        strategies that they compute.  All solvers, and all functions that follow a solver, read the
+        order of the updates here.
+
+        Args:
+            first: First iteration, from 1.
+            count: Number of iterations.
+            players: Number of players of the game.
+
+        Returns:
+            int64 (count, turns, players of a turn).  Each player updates once per iteration.  Here
+            all players share one turn.
+        """
+        return np.arange(players).reshape(1, 1, players).repeat(count, axis=0)
 
     def guarantee(self, *, zero_sum: bool) -> str:
         """Return the theorem about its strategies, with the paper, and observations beyond it.

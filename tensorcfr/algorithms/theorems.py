@@ -160,6 +160,7 @@ class VariantFields(Record):
     floor: float | Callable[[Any], Any]
     floor_fall: float
     passes_up: str
+    order: str
 
 
 def promise(record: VariantFields, *, zero_sum: bool, sampled: bool = False) -> str:
@@ -261,6 +262,7 @@ def _of_last_iterate(record: VariantFields) -> str | None:
         and record.floor == 0.0
         and not any(map(callable, record.parameters.values()))
         and record.alternating == (power > 0.0)
+        and record.order == "ascending"
         and record.average_power == power
         and not record.restart_base
         and record.average_growth == 1.0
@@ -281,6 +283,7 @@ def _observed(record: VariantFields) -> str:
         or getattr(known, "rule", None) != record.rule
         or known.parameters != record.parameters
         or known.alternating != record.alternating
+        or known.order != record.order
         or callable(record.floor)
         or record.floor > 0.0
         or record.restart_base

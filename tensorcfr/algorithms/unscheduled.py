@@ -19,7 +19,6 @@ class Unscheduled(Record):
     """Record without a schedule.  Its solver computes all parameters that vary by iteration."""
 
     is_plain = True
-    alternating = False
 
     @property
     def variant(self) -> Self:

@@ -374,12 +374,12 @@ class _IterationRecorder:
         if self.reader is None:
             updates = [
                 self._whole(player, profile, after[1], weight)
-                for player, profile in enumerate(profiles)
+                for player, profile in profiles.items()
             ]
         else:
             self.clock += weight
             start, updates = self.reader.generator.copy(), []
-            for player, profile in enumerate(profiles):
+            for player, profile in profiles.items():
                 # Players who do not alternate learn from the same draws.
                 if not self.variant.alternating:
                     self.reader.generator[:] = start

@@ -142,7 +142,8 @@ def regrets(
             solver.iterate()
             new_strategy = solver.current_policy().probabilities
             weights = variant.weights(np.array([t - 1.0, t]))
-            sums.add(strategy, new_strategy, weights, alternating=variant.alternating)
+            turns = variant.turns(t, 1, game.n_players)[0].tolist()
+            sums.add(strategy, new_strategy, weights, turns)
             strategy = new_strategy
         points.append(sums.point(int(end)))
     return tuple(points)
@@ -174,8 +175,7 @@ class _RegretSums:
         strategy: np.ndarray,
         new_strategy: np.ndarray,
         weights: np.ndarray,
-        *,
-        alternating: bool,
+        turns: list[list[int]],
     ) -> None:
         """Add one iteration.
 
@@ -183,8 +183,8 @@ class _RegretSums:
             strategy: float64 (sequences,): the strategies at its beginning.
             new_strategy: float64 (sequences,): the strategies at its end.
             weights: float64 (2,): averaging weights of the iteration before and of this one.
-            alternating: Whether players update in turn, so that each faces the new strategies of
-                the players before.
+            turns: Players who update, turn by turn.  A later turn faces the new strategies of the
+                turns before.
         """
         form = self.form
         reach, new_reach = np.empty(len(strategy)), np.empty(len(strategy))
@@ -192,15 +192,13 @@ class _RegretSums:
         realization_plan(form, new_strategy, new_reach)
         value, gradient = np.empty(len(strategy)), np.zeros(len(strategy))
         earned = np.empty(self.game.n_players)
-        for player in range(self.game.n_players):
-            earned[player] = add_regrets(
-                form, player, strategy, reach, value, gradient, self.regret, self.locks
-            )
-            # With alternating updates, the next players face this player's new strategy.
-            if alternating:
-                own_sequences = slice(
-                    form.player_sequences[player], form.player_sequences[player + 1]
+        for movers in turns:
+            for player in movers:
+                earned[player] = add_regrets(
+                    form, player, strategy, reach, value, gradient, self.regret, self.locks
                 )
+            for player in movers:
+                own_sequences = slice(*form.player_sequences[player : player + 2].tolist())
                 reach[own_sequences] = new_reach[own_sequences]
         self.gradient += gradient
         self.earned += earned

@@ -273,7 +273,9 @@ def walkthrough(
         dealt = _dealt(game, rows) if one_deal else fixed
         histories: tuple[HistoryRow, ...] = ()
         if dealt is not None or not (record.is_sampled or game.n_histories > MAX_HISTORIES):
-            histories = _histories(game, dealt, update_profiles(solver, before[1], after[1]))
+            profiles = update_profiles(solver, before[1], after[1])
+            by_player = [profiles[player] for player in range(game.n_players)]
+            histories = _histories(game, dealt, by_player)
         iterations.append(Iteration(number, dealt, tuple(rows), histories))
         before = after
     return Walkthrough(game, record, fixed, tuple(iterations))
@@ -354,12 +356,22 @@ def _below(tree: HistoryTree, node: int) -> list[int]:
 
 def update_profiles(
     solver: IterativeSolver, before: np.ndarray, after: np.ndarray
-) -> list[np.ndarray]:
-    """Return for each player the strategies of all players that this player's update uses."""
-    starts = solver.game.form.player_sequences[:-1].tolist()
-    updated = [start if solver.algorithm.variant.alternating else 0 for start in starts]
-    # Sequences are ordered by player, and players update in this order.
-    return [np.append(after[:start], before[start:]) for start in updated]
+) -> dict[int, np.ndarray]:
+    """Return the strategies of all players that each player's update of the last iteration used.
+
+    Players are in the order of their updates.
+    """
+    bounds = solver.game.form.player_sequences.tolist()
+    turns = solver.algorithm.variant.turns(solver.iteration, 1, solver.game.n_players)
+    profiles: dict[int, np.ndarray] = {}
+    profile = before
+    for movers in turns[0].tolist():
+        profiles |= dict.fromkeys(movers, profile)
+        profile = profile.copy()
+        for player in movers:
+            own_sequences = slice(*bounds[player : player + 2])
+            profile[own_sequences] = after[own_sequences]
+    return profiles
 
 
 def _histories(

@@ -1,6 +1,6 @@
 """Iterations of a flat game whose strategies and reaches are stored.
 
-For each player in turn:
+For the players of each turn:
 
 1. the payoff product computes the counterfactual payoffs ``g``,
 2. the backward value pass (:func:`~tensorcfr.kernels.backward_pass.backward`) computes
@@ -41,7 +41,7 @@ def iterate(
     rule: LocalRule,
     schedule: np.ndarray,
     floors: np.ndarray,
-    alternating: bool,
+    turns: np.ndarray,
     locks: ChunkLocks | None,
     thread: int,
     threads: int,
@@ -61,8 +61,8 @@ def iterate(
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of the
             rule.
         floors: float64 (iterations,): uniform share of the next strategy.
-        alternating: Whether a player's update uses the updates of earlier players in the same
-            iteration.
+        turns: int64 (iterations, turns, players of a turn): players who update, turn by turn; see
+            :meth:`tensorcfr.algorithms.Algorithm.turns`.
         locks: Locked infosets, or None; the kernel is compiled with or without them.
         thread: Number of this thread, from 0.
         threads: Number of threads that call this at the same time.
@@ -74,52 +74,51 @@ def iterate(
     tile = work.tile
     rule_scratch = work.whole_rule
     scratch = work.payoff
-    bounds, players = form.player_sequences, form.player_sequences.shape[0] - 1
+    bounds, movers = form.player_sequences, turns.shape[2]
     hands = form.hand_rank.shape[1] - 1
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
     for t in range(schedule.shape[0]):
         step = Step(rule, parameters_of(rule, schedule[t, 1:], tile), 0.0, floors[t])
-        # Each pass has one call, because numba inlines a copy at every call site.  Simultaneous
-        # updates: payoff products of all players, then updates of all.  Alternating updates:
-        # product and update of player 0, then of player 1.
-        for turn in range(2 * players):
-            player, is_update = turn % players, turn >= players
-            if alternating:
-                player, is_update = turn // 2, turn % 2 == 1
-            if not is_update:
-                if thread == 0:
-                    part.value[bounds[player] : bounds[player + 1]] = 0.0
-                n_waits = wait_for_all(counters, threads, n_waits)
-                share_arguments = (
-                    form.hand_rank,
-                    player,
-                    thread,
-                    threads,
-                    part.reach,
-                    part.value,
-                    scratch,
-                )
-                for k in range(len(form.operator)):
-                    add_share(form.operator, k, ProductShare(*share_arguments, None))
-                    # Wait for all threads: the next part of the operator may add to the same
-                    # sequences.
+        for turn in range(turns.shape[1]):
+            # Payoff products of the turn's players, then their updates.  Each pass has one call,
+            # because numba inlines a copy at every call site.
+            for nth in range(2 * movers):
+                is_update = nth >= movers
+                player = turns[t, turn, nth - movers if is_update else nth]
+                if not is_update:
+                    if thread == 0:
+                        part.value[bounds[player] : bounds[player + 1]] = 0.0
                     n_waits = wait_for_all(counters, threads, n_waits)
-                continue
-            if rule.changes_payoffs:
-                if thread == 0:
-                    _change_payoffs(part, player, step)
+                    share_arguments = (
+                        form.hand_rank,
+                        player,
+                        thread,
+                        threads,
+                        part.reach,
+                        part.value,
+                        scratch,
+                    )
+                    for k in range(len(form.operator)):
+                        add_share(form.operator, k, ProductShare(*share_arguments, None))
+                        # Wait for all threads: the next part of the operator may add to the same
+                        # sequences.
+                        n_waits = wait_for_all(counters, threads, n_waits)
+                    continue
+                if rule.changes_payoffs:
+                    if thread == 0:
+                        _change_payoffs(part, player, step)
+                    n_waits = wait_for_all(counters, threads, n_waits)
+                locked = locks_of(locks, 0, 0, form, work.table)
+                if has_payoffs(locked, player):
+                    if thread == 0:
+                        first, last = bounds[player], bounds[player + 1]
+                        mix_payoffs(locked, form, player, first, last, part.value)
+                    n_waits = wait_for_all(counters, threads, n_waits)
+                backward(part, player, step, tile, rule_scratch, first_hand, last_hand, locked)
+                forward_from_strategies(
+                    part, player, first_hand, last_hand, schedule[t, 0], tile, locked
+                )
                 n_waits = wait_for_all(counters, threads, n_waits)
-            locked = locks_of(locks, 0, 0, form, work.table)
-            if has_payoffs(locked, player):
-                if thread == 0:
-                    first, last = bounds[player], bounds[player + 1]
-                    mix_payoffs(locked, form, player, first, last, part.value)
-                n_waits = wait_for_all(counters, threads, n_waits)
-            backward(part, player, step, tile, rule_scratch, first_hand, last_hand, locked)
-            forward_from_strategies(
-                part, player, first_hand, last_hand, schedule[t, 0], tile, locked
-            )
-            n_waits = wait_for_all(counters, threads, n_waits)
 
 
 @inlined

@@ -101,16 +101,29 @@ class PayoffPart(Protocol):
 
 Form = TypeVar("Form", bound=PayoffForm)
 
-KIND_OF_CLASS: dict[type, PayoffKind] = {
-    kind.part: kind
-    for kind in (ENTRIES, BLOCKS, FIVE_CARDS, SUBSETS, CARDS, THREE_ORDERS, THREE_HANDS, TRIPLES)
-}
-"""Kinds of parts by class, in the order of the parts of an operator.  Of kinds with one name, the
-last one reads files."""
-KINDS: dict[str, Any] = {kind.name: part for part, kind in KIND_OF_CLASS.items()}
+KIND_OF_CLASS: dict[type, PayoffKind] = {}
+"""Kinds of parts by class, in the order of the parts of an operator."""
+KINDS: dict[str, Any] = {}
 """Classes of parts by name."""
-ARRAYS: dict[str, Declared] = {name: declared(part) for name, part in KINDS.items()}
+ARRAYS: dict[str, Declared] = {}
 """Dtype and shape of the arrays of each kind."""
+
+
+def register_kind(kind: PayoffKind) -> None:
+    """Add a kind of parts, after the others in the order of the parts of an operator.
+
+    Files, chunks, invariants and kernels find it by its name or its class.  Of kinds with one name,
+    the last one reads files.  Classes should be in this package: the cache of compiled kernels has
+    their names, and a process that cannot import one of them compiles these kernels again.
+    """
+    KIND_OF_CLASS[kind.part] = kind
+    KINDS[kind.name] = kind.part
+    ARRAYS[kind.name] = declared(kind.part)
+
+
+for _kind in (ENTRIES, BLOCKS, FIVE_CARDS, SUBSETS, CARDS, THREE_ORDERS, THREE_HANDS, TRIPLES):
+    register_kind(_kind)
+
 SIZES = {"players": 2}
 """Sizes of arrays that every part has; only games of two players have chunks."""
 

@@ -205,6 +205,8 @@ CARDS = PayoffKind(
         ("C8", "sequences of terminals", check_sequences),
         ("C9", "amounts", check_amounts),
     ),
+    by_board=("hand_list", "board", "amount", "weight"),
+    one_thread=True,
 )
 """Kind of payoffs of hands of one or two cards."""
 SUBSETS = CARDS._replace(part=PayoffSubsets, add=add_subsets, scratch=subsets_scratch)

@@ -38,4 +38,9 @@ class PayoffKind(NamedTuple):
     """Piece of kernels that returns the number of scratch numbers that a part needs."""
     invariants: tuple[tuple[str, str, Callable[[Any, FormReader], None]], ...]
     """Number, name and check of each invariant; see
-    :data:`tensorcfr.compilers.invariants.INVARIANTS`."""
+    :func:`tensorcfr.compilers.invariants.all_invariants`."""
+    by_board: tuple[str, ...] = ()
+    """Names of the arrays in which shapes of equal structure may differ."""
+    one_thread: bool = False
+    """True if one thread computes the product of a flat game.  This is faster if the other threads
+    would wait for it, and then fetch its results from another core's cache."""

@@ -603,5 +603,6 @@ THREE_HANDS = PayoffKind(
         ("D5", "public terminals", check_terminals),
         ("D6", "amounts", check_amounts),
     ),
+    by_board=("level", "order", "level_end", "amount"),
 )
 """Kind of payoffs of three hands of one or two cards."""

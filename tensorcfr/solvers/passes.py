@@ -22,6 +22,7 @@ from ..kernels.pass_arrays import ChunkScratch, Numbers, PassSchedule, StoredArr
 from ..kernels.shapes import shape_form
 from ..model.arrays import frozen_array, frozen_arrays
 from ..model.chunked_form import ChunkedForm, ChunkLocks
+from ..payoff import KIND_OF_CLASS
 from ..payoff.multiply import scratch_size
 from .solver_state import State, floats_of, state_bytes
 
@@ -69,6 +70,8 @@ class Passes:
                 for scratch in self.scratch
             ]
         self.threads = threads
+        kinds = (KIND_OF_CLASS[type(part)] for part in form.trunk.operator)
+        self._flat_threads = 1 if any(kind.one_thread for kind in kinds) else threads
         self.groups = min(
             1 if threads == 1 else threads * GROUPS_PER_THREAD, max(form.n_branches, 1)
         )
@@ -109,13 +112,10 @@ class Passes:
             record.rule,
             record.schedule(first, count),
             record.floors(first, count),
-            record.alternating,
+            record.turns(first, count, self._form.n_players),
             self._locks,
         )
-        # One thread computes the payoffs of cards: the others would wait for it, and then each
-        # would fetch its results from another core's cache.
-        by_cards = any(part.kind == "cards" for part in self._form.trunk.operator)
-        threads, counters = 1 if by_cards or not count else self.threads, new_counters(1)
+        threads, counters = self._flat_threads if count else 1, new_counters(1)
         run_together(
             lambda thread: iteration.iterate(*arguments, thread, threads, counters),
             threads,
@@ -284,11 +284,10 @@ def pass_schedule(
 ) -> PassSchedule:
     """Convert iterations to passes through a game in chunks.
 
-    With alternating updates, each pass updates one player, after the reaches of all others.  Player
-    0's strategy of an iteration is computed in the preceding pass of player 1, and enters the
-    average there.  In the first of these iterations there is no such pass, so that player 0's
-    strategy gets a forward pass of its own.  The strategies of all other players enter the average
-    in the pass of player 0.
+    A pass updates the players of one turn, after the reaches of the players whom they face.  The
+    strategy of an iteration enters the average in the last pass before the player's update that
+    computes its reaches.  If no pass of these iterations does, as before the first update, the pass
+    of the update computes them.
 
     Args:
         record: The variant of CFR.
@@ -298,32 +297,30 @@ def pass_schedule(
         players: Number of players.
     """
     table, floors = record.schedule(first, count), record.floors(first, count)
-    weights = record.weights(np.arange(count + 1, dtype=np.float64) + first)
-    played = np.append(played_floor, floors[:-1])
-    before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
-    per_iteration = players if record.alternating else 1
-    schedule = empty_schedule((count, per_iteration), record, players)
+    turns = record.turns(first, count, players)
+    iteration_of, turn_of = np.arange(count)[:, None, None], np.arange(turns.shape[1])[:, None]
+    # Indices are iteration, turn, player.
+    schedule = empty_schedule(turns.shape[:2], record, players)
     schedule.row[:] = table[:, None]
     schedule.floor[:] = floors[:, None]
-    schedule.played_floor[:] = np.reshape(before, (-1, 1, 1))
-    if record.alternating:
-        # Indices are iteration, pass, player: pass 0 updates player 0, pass 1 updates player 1.
-        # The last pass computes strategies of the iteration after these.  They enter the average in
-        # the next call.
-        number = np.arange(players)
-        schedule.updates[:, number, number] = True
-        schedule.computes_reach[:] = ~schedule.updates
-        schedule.computes_reach[0, 0, 0] = True
-        schedule.averaging_weight[0, 0, 0] = weights[0]
-        schedule.averaging_weight[:, 0, 1:] = weights[:-1, None]
-        schedule.averaging_weight[:-1, 1, 0] = weights[1:-1]
-        updated, player = np.tril_indices(players, -1)
-        schedule.played_floor[:, updated, player] = np.reshape(after, (-1, 1))
-    else:
-        schedule.computes_reach[:] = schedule.updates[:] = True
-        schedule.averaging_weight[:] = weights[:-1, None, None]
+    schedule.updates[iteration_of, turn_of, turns] = True
+    # A player's reaches are needed if anybody else is updated.
+    n_updated = schedule.updates.sum(axis=2, keepdims=True)
+    schedule.computes_reach[:] = n_updated > schedule.updates
+    if record.rule.matches_regret:
+        played = np.append(played_floor, floors[:-1])
+        was_updated = schedule.updates.cumsum(axis=1) > schedule.updates
+        new, old = floors.reshape(-1, 1, 1), played.reshape(-1, 1, 1)
+        schedule.played_floor[:] = np.where(was_updated, new, old)
     # Concatenate the passes of all iterations.
-    return PassSchedule(*(array.reshape(-1, *array.shape[2:]) for array in schedule))
+    schedule = PassSchedule(*(array.reshape(-1, *array.shape[2:]) for array in schedule))
+    update = np.broadcast_to(iteration_of * turns.shape[1] + turn_of, turns.shape).ravel()
+    player, before = turns.ravel(), np.maximum(update - 1, 0)
+    reached = schedule.computes_reach
+    entered = np.where(~reached[update, player] & reached[before, player], before, update)
+    reached[entered, player] = True
+    schedule.averaging_weight[entered, player] = np.repeat(table[:, 0], players)
+    return schedule
 
 
 def empty_schedule(shape: tuple[int, ...], record: Algorithm, players: int = 2) -> PassSchedule:

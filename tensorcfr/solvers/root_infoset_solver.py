@@ -81,13 +81,12 @@ class RootInfosetPasses(Passes):
         """
 
     def iterate(self, first: int, count: int, played_floor: float) -> None:  # noqa: D102
-        record, players = self._record, range(self._form.n_players)
-        floors = record.floors(first, count)
-        together = [[player] for player in players] if record.alternating else [list(players)]
-        for row, floor in zip(record.schedule(first, count), floors, strict=True):
-            for movers in together:
-                # In a simultaneous update, all players face the reaches from before it; play()
-                # overwrites them.
+        record = self._record
+        schedule, floors = record.schedule(first, count), record.floors(first, count)
+        turns = record.turns(first, count, self._form.n_players).tolist()
+        for row, floor, turns_of_iteration in zip(schedule, floors, turns, strict=True):
+            for movers in turns_of_iteration:
+                # The players of a turn face the reaches from before it; play() overwrites them.
                 opponent_reach = self.reach if len(movers) == 1 else self.reach.copy()
                 for player in movers:
                     value = self.values(player, opponent_reach)

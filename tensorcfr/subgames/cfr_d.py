@@ -180,16 +180,14 @@ class DecomposedSolver(RunnableSolver):
             )
         schedule = record.variant.schedule(first, iterations)
         floors = record.variant.floors(first, iterations)
-        for row, floor in zip(schedule, floors, strict=True):
-            self._iterate(row, float(floor))
+        turns = record.variant.turns(first, iterations, len(PLAYERS)).tolist()
+        for row, floor, turns_of_iteration in zip(schedule, floors, turns, strict=True):
+            self._iterate(row, float(floor), turns_of_iteration)
             self.iteration += 1
 
-    def _iterate(self, row: np.ndarray, floor: float) -> None:
-        """Run one iteration: solve the subgames from the ranges of the trunk, then update the
-        trunk.
-
-        Alternating players take turns.
-        """
+    def _iterate(self, row: np.ndarray, floor: float, turns: list[list[int]]) -> None:
+        """Run one iteration: in each turn, solve the subgames from the ranges of the trunk, then
+        update the trunk."""
         state, record, form = self._state, self.algorithm, self._form.trunk
         value = np.zeros(form.n_sequences)
         part = Part(
@@ -202,7 +200,6 @@ class DecomposedSolver(RunnableSolver):
             value,
             self._value_bound,
         )
-        turns = [[player] for player in PLAYERS] if record.variant.alternating else [PLAYERS]
         for nth, movers in enumerate(turns):
             # Average values must belong to the strategies that enter the average, which are the
             # strategies before the first update.

@@ -31,6 +31,7 @@ WHOLE = {name: r for name, r in ALGORITHMS.items() if isinstance(r, Algorithm)} 
     "delayed": CFR(delay=2),
     "simultaneous": CFR_PLUS(alternating=False),
     "floor": CFR(floor=0.1),
+    "descending": CFR(order="descending", delay=1),
     "restarts": CFR_PLUS(restart_base=2),
     "growth": CFR_PLUS(average_growth=2.0**20),
 }
@@ -100,7 +101,7 @@ def check_divisions(kind: str, record: Algorithm, precision: str, at: Path) -> N
             *product(["delayed", "floor"], KINDS, ["float32"]),
             *product(["dcfr", "delayed"], KINDS, ["int16"]),
             *product(
-                ["pcfr+", "restarts", "sapcfr+"],
+                ["pcfr+", "restarts", "sapcfr+", "descending"],
                 ["chunks", "cluster", "two depths threads files"],
                 ["float64"],
             ),

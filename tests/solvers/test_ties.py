@@ -232,9 +232,11 @@ class Swapped(Game):
 
 @pytest.mark.parametrize("seed", tiered(SEEDS, SEEDS[:1]))
 def test_players_who_change_places_change_no_strategies(seed: int) -> None:
+    """Who is updated first changes places, too."""
     together = CFR(alternating=False)
-    given = averages(compile_game(Evenly(seed)), together)
-    assert_same(averages(compile_game(Swapped(Evenly(seed))), together), given)
+    for algorithm, other in ((together, together), (CFR, CFR(order="descending"))):
+        given = averages(compile_game(Evenly(seed)), algorithm)
+        assert_same(averages(compile_game(Swapped(Evenly(seed))), other), given)
 
 
 # ------------------------------------------------------------------------------- the scales

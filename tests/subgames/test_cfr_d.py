@@ -104,7 +104,12 @@ def assert_same(rules: PublicTreeGame, policy: Policy, slow: dict[str, np.ndarra
 
 
 def check_reference(
-    patched: pytest.MonkeyPatch, name: str, *, alternating: bool, together: bool
+    patched: pytest.MonkeyPatch,
+    name: str,
+    *,
+    alternating: bool,
+    together: bool,
+    descending: bool = False,
 ) -> None:
     rules, cut = RULES[name](), CUT.get(name, 2)
     game = compile_game(rules)
@@ -120,13 +125,16 @@ def check_reference(
         cut=cut,
         subgame_iterations=4,
         resolve_iterations=6,
-        variant=CFR_D.variant(alternating=alternating),
+        variant=CFR_D.variant(
+            alternating=alternating, order="descending" if descending else "ascending"
+        ),
     )
     solver = DecomposedSolver(game, record)
     with_choice = [any(has_choice(rules, steps) for steps in group) for group in groups]
     assert cut_game_of(game, cut).chunks.n_chunks == sum(with_choice)
     solver.iterate(3)
-    slow = cfr_d(rules, groups, 3, inner=4, resolving=6, alternating=alternating)
+    turns = {"alternating": alternating, "descending": descending}
+    slow = cfr_d(rules, groups, 3, inner=4, resolving=6, **turns)
     policy = solver.average_policy()
     assert_same(rules, policy, slow)
     # The evaluation is that of the policy in the flat game.
@@ -145,6 +153,12 @@ def test_a_random_game_equals_the_slow_reference(
     """With kernels run as Python: compiling them takes longer."""
     interpret(monkeypatch)
     check_reference(monkeypatch, "random 1", alternating=alternating, together=together)
+
+
+def test_the_last_player_may_be_updated_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    interpret(monkeypatch)
+    options = {"alternating": True, "together": True, "descending": True}
+    check_reference(monkeypatch, "random 1", **options)
 
 
 def test_averages_begin_anew_where_the_slow_references_do(

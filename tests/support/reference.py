@@ -328,7 +328,8 @@ class ReferenceCFR:
     """Counterfactual regret minimization for any number of players, general-sum.
 
     ``alternating``: player i's whole update comes before player i+1's, which sees i's new
-    strategy.  Otherwise all players' regrets come from the same strategies (the paper of 2007).
+    strategy; before player i-1's with ``descending``.  Otherwise all players' regrets come from the
+    same strategies (the paper of 2007).
 
     ``average_power`` and ``delay``: iteration t weighs ``max(t - delay, 0) ** average_power`` in
     the average, and nothing up to the delay.  Power 0 is the uniform average, 1 the linear one.
@@ -346,6 +347,7 @@ class ReferenceCFR:
         regret_matching_plus: bool = False,
         average_power: float,
         alternating: bool,
+        descending: bool = False,
         delay: int = 0,
         average_growth: float = 1.0,
         rule: Rule | None = None,
@@ -357,7 +359,7 @@ class ReferenceCFR:
         self.rule = rule or (cfr_plus_rule if regret_matching_plus else cfr_rule)
         self.matching = matching
         self.average_power = average_power
-        self.alternating = alternating
+        self.alternating, self.descending = alternating, descending
         self.delay, self.average_growth = delay, average_growth
         self.t = 0
         infosets = self.tree.infosets
@@ -370,6 +372,8 @@ class ReferenceCFR:
         """One iteration: every player is updated once."""
         self.t += 1
         players = range(self.tree.n_players)
+        if self.descending:
+            players = players[::-1]
         for together in [[player] for player in players] if self.alternating else [players]:
             self._update(together)
 

@@ -341,6 +341,7 @@ def cfr_d(
     inner: int,
     resolving: int,
     alternating: bool,
+    descending: bool = False,
     restarts: Container[int] = (),
 ) -> dict[str, np.ndarray]:
     """CFR-D with CFR+ above and below; average strategies, (actions, hands) by public label.
@@ -352,6 +353,7 @@ def cfr_d(
         inner: On each subgame.
         resolving: On each gadget.
         alternating: Whether the players are updated in turn on the trunk.
+        descending: Whether player 1 is updated first there.
         restarts: Iterations, on the trunk and below, at which all averages begin anew.
     """
     subgames = [[Spot(rules, steps) for steps in group] for group in groups]
@@ -364,7 +366,8 @@ def cfr_d(
             trunk.average.clear()
             sums, total = {spot.path: [0.0, 0.0] for spot in spots}, 0
         total += t
-        for nth, movers in enumerate(((0,), (1,)) if alternating else ((0, 1),)):
+        turns = ((1,), (0,)) if descending else ((0,), (1,))
+        for nth, movers in enumerate(turns if alternating else ((0, 1),)):
             played = dict(trunk.regret)
             for spot in spots:
                 ranges = [np.maximum(own, MIN_RANGE) for own in trunk.reach(spot, played)]

@@ -95,6 +95,10 @@ CHANGED: dict[str, Variant] = {
             "delay": 1,
         },
     ),
+    "dcfr, descending": (
+        DCFR(order="descending"),
+        {"rule": dcfr_rule(1.5, 0), "average_power": 2, "descending": True},
+    ),
     "dcfr+, other parameters": (
         DCFR_PLUS(alpha=2, average_power=1.5),
         {"rule": dcfr_plus_rule(2), "average_power": 1.5},

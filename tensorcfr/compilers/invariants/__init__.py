@@ -1,9 +1,9 @@
 """Checks of a compiled game against the invariants in ``docs/reference/invariants.md``.
 
-:data:`INVARIANTS` has one row per line of that list, in the same order; there is one module per
-group.  Invariants of payoffs are next to their arrays, in :mod:`tensorcfr.payoff`.  The function of
-a row raises an :class:`~tensorcfr.errors.InvariantError` that describes the violation.  It may rely
-on the rows above it, so no function follows an index that has not been checked.
+:func:`all_invariants` returns one row per line of that list, in the same order; there is one module
+per group.  Invariants of payoffs are next to their arrays, in :mod:`tensorcfr.payoff`.  The
+function of a row raises an :class:`~tensorcfr.errors.InvariantError` that describes the violation.
+It may rely on the rows above it, so no function follows an index that has not been checked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from . import (
 )
 from .reader import ChunkReader, Reader
 
-__all__ = ["INVARIANTS", "Invariant", "check", "check_chunks", "check_form"]
+__all__ = ["Invariant", "all_invariants", "check", "check_chunks", "check_form"]
 
 
 def check(game: FlatGame, *, expand: bool = False) -> None:
@@ -52,12 +52,13 @@ def check(game: FlatGame, *, expand: bool = False) -> None:
     parts = kinds_of(game.form) | {*game.views, game.layout}
     if not game.joins_labels:
         parts.add("labels")
-    run(Reader(game.form, game), [row for row in INVARIANTS if row.of in parts])
+    rows = all_invariants()
+    run(Reader(game.form, game), [row for row in rows if row.of in parts])
     if expand:
         # The public tree must be checked before it is expanded.
         expanded = Reader(game.form, game, expand=True)
         unchecked = {"tree", "labels"} - parts
-        run(expanded, [row for row in INVARIANTS if row.number[0] == "A" or row.of in unchecked])
+        run(expanded, [row for row in rows if row.number[0] == "A" or row.of in unchecked])
 
 
 def check_chunks(game: ChunkedForm, sequences: int | None = None) -> None:
@@ -70,7 +71,7 @@ def check_chunks(game: ChunkedForm, sequences: int | None = None) -> None:
     Raises:
         InvariantError: An invariant is broken; as in :func:`check`.
     """
-    run(ChunkReader(game, sequences), [row for row in INVARIANTS if row.of == "chunks"])
+    run(ChunkReader(game, sequences), [row for row in all_invariants() if row.of == "chunks"])
 
 
 def check_form(form: SequenceForm, *, but: Collection[str] = ()) -> None:
@@ -84,7 +85,7 @@ def check_form(form: SequenceForm, *, but: Collection[str] = ()) -> None:
         InvariantError: An invariant is broken; as in :func:`check`.
     """
     kinds = kinds_of(form)
-    rows = [row for row in INVARIANTS if row.of in kinds and row.number[0] not in "AL"]
+    rows = [row for row in all_invariants() if row.of in kinds and row.number[0] not in "AL"]
     run(Reader(form), [row for row in rows if row.number not in but])
 
 
@@ -145,7 +146,7 @@ class Invariant(NamedTuple):
     of payoffs, ``"labels"`` or ``"chunks"``.  The row applies to games with that part."""
 
 
-INVARIANTS = (
+BEFORE_PAYOFFS = (
     Invariant("A1", "dtypes and shapes", array_checks.check_array),
     Invariant("A2", "contiguous arrays", array_checks.check_contiguous),
     Invariant("A3", "whole numbers are indices", array_checks.check_size),
@@ -176,12 +177,9 @@ INVARIANTS = (
     Invariant("H1", "hands are counted", layout_checks.check_hand_rank),
     Invariant("H2", "masks of buckets", layout_checks.check_mask),
     Invariant("H3", "lanes are hands x nodes", layout_checks.check_lanes),
-    # Kinds in reverse, so that the list has single entries last, before P7.
-    *(
-        Invariant(number, name, partial(check_part, kind, row_check), kind)
-        for kind, part in reversed(KINDS.items())
-        for number, name, row_check in KIND_OF_CLASS[part].invariants
-    ),
+)
+"""Invariants that those of payoffs rely on."""
+AFTER_PAYOFFS = (
     Invariant("P7", "payoffs equal the tree's", payoff_checks.check_payoff, "tree"),
     Invariant("V1", "prior", public_tree_checks.check_prior, "public"),
     Invariant(
@@ -227,4 +225,18 @@ INVARIANTS = (
     Invariant("K11", "entries lie behind the part above", chunk_checks.check_entry, "chunks"),
     Invariant("K12", "every sequence is somewhere", chunk_checks.check_sequences, "chunks"),
 )
+"""Invariants that rely on those of payoffs."""
+
+
+def all_invariants() -> list[Invariant]:
+    """Return all invariants, in the order of the list."""
+    of_payoffs = [
+        Invariant(number, name, partial(check_part, kind, row_check), kind)
+        # Kinds in reverse, so that the list has single entries last, before P7.
+        for kind, part in reversed(KINDS.items())
+        for number, name, row_check in KIND_OF_CLASS[part].invariants
+    ]
+    return [*BEFORE_PAYOFFS, *of_payoffs, *AFTER_PAYOFFS]
+
+
 """Rows of the list, in the order in which they are checked."""

@@ -18,18 +18,13 @@ from ...model.chunked_form import (
     pass_order_of,
     whole_rows,
 )
-from ...payoff import ARRAYS
+from ...payoff import ARRAYS, KIND_OF_CLASS
 from .array_checks import declared_form, named
 from .reader import ChunkReader
 
 OF_WHOLE_GAMES = ("S5", "B4")
 """Lines that a shape does not satisfy, because its players have entries in place of an empty
 sequence."""
-OF_BOARDS = (
-    *(f"cards/{name}" for name in ("hand_list", "board", "amount", "weight")),
-    *(f"three_hands/{name}" for name in ("level", "order", "level_end", "amount")),
-)
-"""Names of the arrays in which shapes of equal structure may differ."""
 
 
 def check_arrays(reader: ChunkReader) -> None:
@@ -56,6 +51,8 @@ def check_pools(reader: ChunkReader) -> None:
     share their arrays."""
     place, (examples, structure) = reader.shapes.place, reader.structures
     same = examples[structure]
+    kinds = (KIND_OF_CLASS[part] for part in reader.shapes.kinds)
+    by_board = {f"{kind.name}/{array}" for kind in kinds for array in kind.by_board}
     for field, name in enumerate(reader.shapes.fields):
         kind, _, array = name.rpartition("/")
         dtype = ARRAYS[kind][array][0] if kind else np.int64
@@ -69,7 +66,7 @@ def check_pools(reader: ChunkReader) -> None:
                 f"pool of {end}"
             )
         differs = (place[:, field] != place[same, field]).any(axis=1)
-        if name not in OF_BOARDS and (shape := first_true(differs)) is not None:
+        if name not in by_board and (shape := first_true(differs)) is not None:
             fail(f"shapes {same[shape]} and {shape} share player_sequences, but not {name}")
     for shape, form in reader.examples:
         with named_after(f"shape {shape}: "):

@@ -11,7 +11,7 @@ import pytest
 
 from support.card_games import RandomSuits
 from tensorcfr import compile_game
-from tensorcfr.compilers.invariants import INVARIANTS, check_form
+from tensorcfr.compilers.invariants import all_invariants, check_form
 from tensorcfr.compilers.invariants.chunk_checks import OF_WHOLE_GAMES
 from tensorcfr.errors import InvariantError
 from tensorcfr.kernels.chunk_passes import shape_form
@@ -189,7 +189,7 @@ def test_a_broken_invariant_is_named_with_what_breaks_it(row: tuple[str, Change,
     form = trunk()
     arrays = {name: array.copy() for name, array in form.operator[0]._asdict().items()}
     change(arrays)
-    names = {invariant.number: invariant.name for invariant in INVARIANTS}
+    names = {invariant.number: invariant.name for invariant in all_invariants()}
     with pytest.raises(InvariantError, match=message) as caught:
         check_form(form._replace(operator=(PayoffCards(**arrays),)))
     assert str(caught.value).startswith(f"{number} ({names[number]}): ")

@@ -13,7 +13,7 @@ from support.card_games import RandomSuits
 from tensorcfr import compile_game
 from tensorcfr.compilers.cards import card_compiler as card_game
 from tensorcfr.compilers.cut import cut_compiler as cut_chunks
-from tensorcfr.compilers.invariants import INVARIANTS, check_chunks
+from tensorcfr.compilers.invariants import all_invariants, check_chunks
 from tensorcfr.errors import InvariantError
 from tensorcfr.model.chunked_form import ChunkedForm, Entered, pass_order_of
 
@@ -248,7 +248,7 @@ CUT_TWICE: list[tuple[str, Change, str]] = [
     ),
 ]
 """The same lines where chunks are below chunks: chunk 2 is the first one below another."""
-NAMES = {invariant.number: invariant.name for invariant in INVARIANTS}
+NAMES = {invariant.number: invariant.name for invariant in all_invariants()}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}: {row[2]}")
@@ -280,7 +280,7 @@ def test_chunks_of_cards_are_below_their_boards() -> None:
 
 
 def test_every_line_is_broken_here() -> None:
-    lines = {invariant.number for invariant in INVARIANTS if invariant.of == "chunks"}
+    lines = {invariant.number for invariant in all_invariants() if invariant.of == "chunks"}
     assert lines == {number for number, _, _ in ROWS}
 
 
