@@ -1,4 +1,4 @@
-"""Payoffs of the operator, compared with those of a tree: invariant P7, and the comparison of V12."""
+"""Invariant P7: the payoff operator agrees with the tree; and the comparison for invariant V12."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from . import tree_checks as histories
 from .payoff_checks import compare_payoffs, random_weights
 from .reader import Reader
 
-TOGETHER = 1 << 20
+TOGETHER = 1 << 16
 """Number of hands at terminals whose payoffs are computed together."""
 
 
