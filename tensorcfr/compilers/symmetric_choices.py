@@ -96,15 +96,6 @@ def _refined_colours(
     return None
 
 
-def _buckets(form: SequenceForm) -> list[tuple[slice, slice, int]]:
-    """Return the infosets, the sequences and the number of actions of each bucket."""
-    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
-    return [
-        (slice(infoset, infoset + lanes), slice(first, first + lanes * actions), actions)
-        for infoset, first, lanes, actions in zip(*(s.tolist() for s in shapes), strict=True)
-    ]
-
-
 def _passed_up(form: SequenceForm, colour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Hash sequences with the multisets of infosets that follow them.
 
@@ -114,7 +105,7 @@ def _passed_up(form: SequenceForm, colour: np.ndarray) -> tuple[np.ndarray, np.n
     following = np.zeros(form.n_sequences, dtype=np.uint64)
     of_infoset = np.empty(form.n_infosets, dtype=np.uint64)
     # The deepest buckets of a player come last.
-    for infosets, sequences, actions in reversed(_buckets(form)):
+    for infosets, sequences, actions, _ in reversed(form.buckets):
         hashes = hash_pair(colour[sequences], following[sequences]).reshape(actions, -1)
         of_infoset[infosets] = hash_one(hashes.sum(axis=0, dtype=np.uint64))
         np.add.at(following, form.infoset_parent[infosets], hash_one(of_infoset[infosets]))
@@ -126,7 +117,7 @@ def _passed_down(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Hash sequences and infosets with the sequences before them; the arguments are the results of
     :func:`_passed_up`."""
-    for infosets, sequences, actions in _buckets(form):
+    for infosets, sequences, actions, _ in form.buckets:
         of_infoset[infosets] = hash_pair(
             of_infoset[infosets], colour[form.infoset_parent[infosets]]
         )

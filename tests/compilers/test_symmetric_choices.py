@@ -107,7 +107,7 @@ def test_wrong_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         symmetric_choices, "float_bits", lambda payoffs: np.zeros(len(payoffs), np.uint64)
     )
-    with pytest.raises(InvariantError, match="^M7 "):
+    with pytest.raises(InvariantError, match=r"^M7 "):
         compile_game(HideAndSeek(3, seed=1, extra=0.5))
 
 

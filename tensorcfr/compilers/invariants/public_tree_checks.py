@@ -236,9 +236,10 @@ def check_payoff(reader: Reader) -> None:
     for player in range(2):
         in_tree, scale = np.zeros((2, form.n_sequences))
         for begin in range(0, len(terminals), together):
-            own, paid, size = _paid(reader, player, weight, terminals[begin : begin + together])
-            np.add.at(in_tree, own, paid)
-            np.add.at(scale, own, size)
+            batch = terminals[begin : begin + together]
+            sequences, paid, size = _paid(reader, player, weight, batch)
+            np.add.at(in_tree, sequences, paid)
+            np.add.at(scale, sequences, size)
         compare_payoffs(reader, player, weight, in_tree, scale)
 
 
@@ -263,18 +264,19 @@ def _paid(
     order = np.argsort(key, kind="stable")
     tables, first = np.unique(key[order], return_index=True)
     steps = reader.last_step[:, terminals[order]]
-    own, other = (
+    own_sequences, other_sequences = (
         np.minimum(reader.sequences_after(who, steps[who]), len(weight) - 1)
         for who in (player, 1 - player)
     )
-    paid, size = np.empty((2, *own.shape))
+    weights = weight[other_sequences]
+    paid, size = np.empty((2, *own_sequences.shape))
     for table, begin, end in zip(tables.tolist(), first, [*first[1:], len(order)], strict=True):
         row, matrix = divmod(table, len(tree.matrix_table))
         with np.errstate(invalid="ignore"):
             terms = tree.prior * tree.weight_table[row] * tree.matrix_table[matrix, player]
         terms = np.where(reader.alive[row], terms, 0.0)
         terms = terms if player == 0 else terms.T
-        paid[:, begin:end] = terms @ weight[other[:, begin:end]]
-        size[:, begin:end] = np.abs(terms) @ weight[other[:, begin:end]]
+        paid[:, begin:end] = terms @ weights[:, begin:end]
+        size[:, begin:end] = np.abs(terms) @ weights[:, begin:end]
     coefficient = tree.coefficient[payoff[order]]
-    return own, paid * coefficient, size * np.abs(coefficient)
+    return own_sequences, paid * coefficient, size * np.abs(coefficient)
