@@ -276,10 +276,10 @@ class Bucket(NamedTuple):
     """Positions of a bucket of infosets in arrays."""
 
     infosets: slice
-    """Its infosets."""
+    """Infosets of the bucket."""
     sequences: slice
-    """Sequences of its infosets: those of their first actions, then those of their second ones, and
-    so on."""
+    """Sequences of the infosets: those of all first actions, then those of all second ones, and so
+    on."""
     actions: int
     """Number of actions of each infoset."""
     lanes: int
