@@ -211,12 +211,10 @@ def _infosets_that_matter(form: SequenceForm, moved: list[Entries]) -> np.ndarra
     for last, _ in moved:
         pays[last] = True
     matters = np.zeros(form.n_infosets, dtype=bool)
-    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
     # The deepest buckets of a player come last; they mark sequences before them.
-    for begin, sequence, lanes, actions in zip(*(s[::-1].tolist() for s in shapes), strict=True):
-        paid = pays[sequence : sequence + lanes * actions].reshape(actions, lanes).any(axis=0)
-        matters[begin : begin + lanes] = paid
-        pays[form.infoset_parent[begin : begin + lanes][paid]] = True
+    for bucket in reversed(form.buckets):
+        matters[bucket.infosets] = paid = bucket.table(pays).any(axis=0)
+        pays[form.infoset_parent[bucket.infosets][paid]] = True
     return matters
 
 

@@ -12,8 +12,8 @@ Here two sequences, or two infosets, belong to one class if
 * and equally many infosets, or actions, of every class follow.
 
 By induction over the iterations, strategies, reaches and regrets are then equal within classes.
-The coarsest classes are found by colour refinement, as for hands (:mod:`.colour_refinement`), and
-compared number by number afterwards, because colours are hashes.
+The coarsest classes are found by colour refinement, as for hands (:mod:`.colour_refinement`).
+Colours are hashes, so invariant M7 compares the regrets of the merged game afterwards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.limits import PAYOFF_HASH_STEPS
 from ..model.arrays import SequenceForm
 from .colour_refinement import float_bits, hash_one, hash_pair
 
@@ -68,8 +67,6 @@ def find_classes(form: SequenceForm, entries: list[Entries]) -> ChoiceClasses | 
     left = sum(_count_columns(of_sequence[last]) for last, _ in entries)
     if left > LARGEST_SHARE * sum(len(payoff) for _, payoff in entries):
         return None
-    if not _have_equal_members(form, entries, of_sequence, of_infoset):
-        return None
     return _representatives(form, of_sequence, of_infoset)
 
 
@@ -99,15 +96,6 @@ def _refined_colours(
     return None
 
 
-def _buckets(form: SequenceForm) -> list[tuple[slice, slice, int]]:
-    """Return the infosets, the sequences and the number of actions of each bucket."""
-    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
-    return [
-        (slice(infoset, infoset + lanes), slice(first, first + lanes * actions), actions)
-        for infoset, first, lanes, actions in zip(*(s.tolist() for s in shapes), strict=True)
-    ]
-
-
 def _passed_up(form: SequenceForm, colour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Hash sequences with the multisets of infosets that follow them.
 
@@ -117,7 +105,7 @@ def _passed_up(form: SequenceForm, colour: np.ndarray) -> tuple[np.ndarray, np.n
     following = np.zeros(form.n_sequences, dtype=np.uint64)
     of_infoset = np.empty(form.n_infosets, dtype=np.uint64)
     # The deepest buckets of a player come last.
-    for infosets, sequences, actions in reversed(_buckets(form)):
+    for infosets, sequences, actions, _ in reversed(form.buckets):
         hashes = hash_pair(colour[sequences], following[sequences]).reshape(actions, -1)
         of_infoset[infosets] = hash_one(hashes.sum(axis=0, dtype=np.uint64))
         np.add.at(following, form.infoset_parent[infosets], hash_one(of_infoset[infosets]))
@@ -129,7 +117,7 @@ def _passed_down(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Hash sequences and infosets with the sequences before them; the arguments are the results of
     :func:`_passed_up`."""
-    for infosets, sequences, actions in _buckets(form):
+    for infosets, sequences, actions, _ in form.buckets:
         of_infoset[infosets] = hash_pair(
             of_infoset[infosets], colour[form.infoset_parent[infosets]]
         )
@@ -149,68 +137,15 @@ def _count_columns(last: np.ndarray) -> int:
     return int((last[:, 1:] != last[:, :-1]).any(axis=0).sum()) + bool(last.size)
 
 
-def _have_equal_members(
-    form: SequenceForm, entries: list[Entries], of_sequence: np.ndarray, of_infoset: np.ndarray
-) -> bool:
-    """Return whether the members of each class have equal payoffs and infosets.
-
-    Args:
-        form: The sequence form.
-        entries: Payoffs of each player.
-        of_sequence: int64 (sequences,): first sequence of the class of each.
-        of_infoset: int64 (infosets,): first infoset of the class of each.
-    """
-    infoset, _ = form.owners
-    acts, parent = np.flatnonzero(infoset >= 0), form.infoset_parent
-    ones = np.ones(max(form.n_sequences, form.n_infosets))
-    tables = [
-        (of_infoset, np.arange(form.n_infosets), of_sequence[parent][None]),
-        (of_infoset, infoset[acts], of_sequence[acts][None]),
-        (of_sequence, parent.astype(np.int64), of_infoset[None]),
-        (of_sequence, acts, of_infoset[infoset[acts]][None]),
-    ]
-    if not all(_have_equal_rows(*table, ones[: len(table[1])]) for table in tables):
-        return False
-    return all(
-        _have_equal_rows(
-            of_sequence, last[player], of_sequence[np.delete(last, player, axis=0)], payoff
-        )
-        for player, (last, payoff) in enumerate(entries)
-    )
-
-
-def _have_equal_rows(
-    first: np.ndarray, row: np.ndarray, column: np.ndarray, number: np.ndarray
-) -> bool:
-    """Return whether the rows of each class have equal sums of numbers in every column.
-
-    Args:
-        first: int64 (rows,): first row of the class of each row.
-        row: int64 (numbers,): row of each number.
-        column: int64 (keys, numbers): column of each number.
-        number: float64 (numbers,).
-    """
-    order = np.lexsort((*column[::-1], row))
-    key = np.concatenate([row[None], column])[:, order]
-    begin = np.flatnonzero(np.append(True, (key[:, 1:] != key[:, :-1]).any(axis=0))[: len(order)])
-    key, total = key[:, begin], np.add.reduceat(number[order], begin) if len(begin) else number
-    size = np.add.reduceat(np.abs(number[order]), begin) if len(begin) else number
-    count = np.bincount(key[0], minlength=len(first))
-    if (count != count[first]).any():
-        return False
-    start = np.cumsum(count) - count
-    partner = np.arange(len(begin)) + (start[first] - start)[key[0]]
-    same_columns = np.array_equal(key[1:, partner], key[1:])
-    limit = 2.0 / PAYOFF_HASH_STEPS * size
-    return same_columns and not (np.abs(total[partner] - total) > limit).any()
-
-
 def _representatives(
     form: SequenceForm, of_sequence: np.ndarray, of_infoset: np.ndarray
 ) -> ChoiceClasses:
     """Return the representatives of classes.
 
-    The arguments are those of :func:`_have_equal_members`.
+    Args:
+        form: The sequence form.
+        of_sequence: int64 (sequences,): first sequence of the class of each.
+        of_infoset: int64 (infosets,): first infoset of the class of each.
     """
     infoset, action = form.owners
     sequence, first = np.arange(form.n_sequences), np.arange(form.n_sequences)

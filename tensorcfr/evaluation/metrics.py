@@ -237,15 +237,10 @@ def _respond(
     game: FlatGame, player: int, value: np.ndarray, strategy: np.ndarray, locked: np.ndarray
 ) -> None:
     """Set a player's strategy, in place, to the first of the best free actions."""
-    form = game.form
-    bucket_range = slice(*form.player_buckets[player : player + 2].tolist())
-    buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
-    for first, actions, count in zip(*(b[bucket_range].tolist() for b in buckets), strict=True):
-        # A bucket's numbers are stored action by action: action a of lane i is at a * count + i.
-        numbers = slice(first, first + actions * count)
-        table = np.where(locked[numbers] == FREE, value[numbers], -np.inf).reshape(actions, count)
-        best = table.argmax(axis=0) == np.arange(actions)[:, None]
-        strategy[numbers] = best.ravel()
+    free = np.where(locked == FREE, value, -np.inf)
+    for bucket in game.form.buckets_of(player):
+        best = bucket.table(free).argmax(axis=0)
+        bucket.table(strategy)[:] = best == np.arange(bucket.actions)[:, None]
 
 
 def _with_locks(game: CompiledGame, policy: Policy, locks: ChunkLocks | None) -> np.ndarray:

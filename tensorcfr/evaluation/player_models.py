@@ -214,16 +214,9 @@ def sequences_of(form: ChunkedForm, player: int) -> np.ndarray:
     """Return which numbers belong to infosets of a player, bool (numbers,)."""
     belongs = np.zeros(form.n_numbers, dtype=bool)
     for _, base, part in parts_of(form):
-        for sequences in _buckets(part, player):
-            belongs[base + sequences.start : base + sequences.stop] = True
+        for bucket in part.buckets_of(player):
+            belongs[base:][bucket.sequences] = True
     return belongs
-
-
-def _buckets(part: SequenceForm, player: int) -> Iterator[slice]:
-    """Yield the sequences of each bucket of a player."""
-    for b in range(*part.player_buckets[player : player + 2].tolist()):
-        first = int(part.bucket_sequence[b])
-        yield slice(first, first + int(part.bucket_actions[b] * part.bucket_lanes[b]))
 
 
 def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> ChunkLocks | None:
@@ -294,13 +287,11 @@ def payoffs_against(form: ChunkedForm, strategy: np.ndarray, player: int) -> np.
             numbers[first : first + len(entries)] = above[entries]
         if part in parts_above:
             numbers_above[part] = numbers
-        buckets = range(*part_form.player_buckets[player : player + 2].tolist())
-        for b, sequences in zip(buckets, _buckets(part_form, player), strict=True):
-            lanes, infoset = int(part_form.bucket_lanes[b]), int(part_form.bucket_infoset[b])
-            payoff[base + sequences.start : base + sequences.stop] += rows[VALUE, sequences]
-            mean = rows[STRATEGY, sequences] * rows[VALUE, sequences]
-            parents = part_form.infoset_parent[infoset : infoset + lanes].astype(np.int64)
-            np.subtract.at(payoff, numbers[parents], mean.reshape(-1, lanes).sum(axis=0))
+        for bucket in part_form.buckets_of(player):
+            strategy_table, value = bucket.table(rows[STRATEGY]), bucket.table(rows[VALUE])
+            payoff[base:][bucket.sequences] += value.ravel()
+            parents = part_form.infoset_parent[bucket.infosets].astype(np.int64)
+            np.subtract.at(payoff, numbers[parents], (strategy_table * value).sum(axis=0))
     if (copies := form.trunk.copies) is not None:
         # The first copy has the payoffs of all, and the others have none.
         total = np.bincount(copies.first, payoff[copies.sequence], form.n_numbers)

@@ -255,7 +255,7 @@ def _policy_of_flow(
             does not reach.
     """
     strategy = elsewhere.copy()
-    n_actions = np.repeat(game.form.bucket_actions, game.form.bucket_lanes)
+    n_actions = game.form.infoset_actions
     for belief, (begin, end) in enumerate(pairwise(dag.prescriptions.tolist())):
         if not flow[begin:end].any():
             continue

@@ -272,6 +272,24 @@ class Copies(NamedTuple):
         value[self.sequence[of_bucket]] = value[self.first[of_bucket]] * self.share_of[of_bucket]
 
 
+class Bucket(NamedTuple):
+    """Positions of a bucket of infosets in arrays."""
+
+    infosets: slice
+    """Infosets of the bucket."""
+    sequences: slice
+    """Sequences of the infosets: those of all first actions, then those of all second ones, and so
+    on."""
+    actions: int
+    """Number of actions of each infoset."""
+    lanes: int
+    """Number of infosets."""
+
+    def table(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the numbers of the bucket, a view (actions, lanes) of an array (sequences,)."""
+        return numbers[self.sequences].reshape(self.actions, self.lanes)
+
+
 class SequenceForm(NamedTuple):
     """Game in sequence form: the arrays that solvers pass over."""
 
@@ -311,15 +329,28 @@ class SequenceForm(NamedTuple):
     """Actions with equal values, in a merged form; None in all other forms."""
 
     @property
+    def buckets(self) -> list[Bucket]:
+        """Buckets of all players; those of a player from the shallowest level to the deepest."""
+        arrays = (self.bucket_infoset, self.bucket_sequence, self.bucket_actions, self.bucket_lanes)
+        return [
+            Bucket(
+                slice(begin, begin + lanes), slice(first, first + actions * lanes), actions, lanes
+            )
+            for begin, first, actions, lanes in zip(*(a.tolist() for a in arrays), strict=True)
+        ]
+
+    def buckets_of(self, player: int) -> list[Bucket]:
+        """Return the buckets of a player."""
+        return self.buckets[slice(*self.player_buckets[player : player + 2].tolist())]
+
+    @property
     def owners(self) -> tuple[np.ndarray, np.ndarray]:
         """Infoset of each sequence, and the index of its action there, int64 (sequences,) each; -1
         for the empty sequences."""
         infoset, action = np.full((2, self.n_sequences), -1)
-        shapes = (self.bucket_infoset, self.bucket_sequence, self.bucket_actions, self.bucket_lanes)
-        for begin, first, actions, lanes in zip(*(s.tolist() for s in shapes), strict=True):
-            sequences = slice(first, first + actions * lanes)
-            infoset[sequences] = np.tile(begin + np.arange(lanes), actions)
-            action[sequences] = np.repeat(np.arange(actions), lanes)
+        for bucket in self.buckets:
+            bucket.table(infoset)[:] = np.arange(bucket.infosets.start, bucket.infosets.stop)
+            bucket.table(action)[:] = np.arange(bucket.actions)[:, None]
         return infoset, action
 
     @property
@@ -387,12 +418,10 @@ class SequenceForm(NamedTuple):
         carrier = merged.copy()
         empty = np.repeat(merged[self.player_sequences[:-1]], np.diff(self.player_buckets))
         omitted = np.flatnonzero(merged[self.bucket_sequence] == empty)
+        buckets = self.buckets
         # Shallow buckets come first, so the carrier of a parent is final.
-        for bucket in omitted.tolist():
-            begin, infoset = int(self.bucket_sequence[bucket]), int(self.bucket_infoset[bucket])
-            lanes = int(self.bucket_lanes[bucket])
-            parents = self.infoset_parent[infoset : infoset + lanes]
-            carrier[begin : begin + lanes] = carrier[parents]
+        for infosets, sequences, _, _ in (buckets[number] for number in omitted.tolist()):
+            carrier[sequences] = carrier[self.infoset_parent[infosets]]
         return carrier
 
     @property

@@ -72,6 +72,9 @@ class BettingTree(NamedTuple):
     """int64 (nodes,): number of cards that are run out there; 0 elsewhere."""
     deals: tuple[int, ...]
     """Number of cards of each deal."""
+    competing: np.ndarray
+    """bool (nodes, players): True where side pots may follow for which the player competes by the
+    strength of the hand."""
 
     @property
     def n_nodes(self) -> int:

@@ -213,7 +213,7 @@ def count_triggers(game: FlatGame, algorithm: Correlated) -> tuple[np.ndarray, i
     # A parent infoset comes before its children, so ``counts`` has it already.
     form, is_efce = game.form, algorithm.kind == "efce"
     infoset_at, _ = form.owners
-    n_actions = np.repeat(form.bucket_actions, form.bucket_lanes)
+    n_actions = form.infoset_actions
     previous_infosets = infoset_at[form.infoset_parent]
     added = (
         np.where(previous_infosets < 0, 0, n_actions[previous_infosets] - 1)
@@ -240,7 +240,7 @@ def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
     begin = form.player_sequences[:-1].tolist()
     infoset_at, _ = form.owners
     is_efce = algorithm.kind == "efce"
-    n_actions = np.repeat(form.bucket_actions, form.bucket_lanes)
+    n_actions = form.infoset_actions
     by_infoset: list[list[int]] = []
     for infoset in range(game.n_infosets):
         parent = int(form.infoset_parent[infoset])

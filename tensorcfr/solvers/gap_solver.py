@@ -117,11 +117,7 @@ def entropy_weights(form: SequenceForm) -> np.ndarray:
     """
     weight, below = np.empty(form.n_infosets), np.zeros(form.n_sequences)
     # From the deepest level up, because a weight depends on the weights below.
-    for b in reversed(range(len(form.bucket_lanes))):
-        actions, lanes = int(form.bucket_actions[b]), int(form.bucket_lanes[b])
-        first, infoset = int(form.bucket_sequence[b]), int(form.bucket_infoset[b])
-        infosets = slice(infoset, infoset + lanes)
-        child_weights = below[first : first + actions * lanes].reshape(actions, lanes)
-        weight[infosets] = 1.0 + child_weights.max(axis=0)
-        np.add.at(below, form.infoset_parent[infosets], weight[infosets])
+    for bucket in reversed(form.buckets):
+        weight[bucket.infosets] = 1.0 + bucket.table(below).max(axis=0)
+        np.add.at(below, form.infoset_parent[bucket.infosets], weight[bucket.infosets])
     return weight

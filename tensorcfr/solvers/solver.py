@@ -389,15 +389,13 @@ def _complete_averages(
     """
     infoset, carrier = merged.owners[0], merged.first_copies[form.carriers(number)]
     merged_parent = np.append(merged.infoset_parent, 0)  # Left-out infosets have number -1.
-    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
     # Buckets are in the order of their levels, so the sequences before an infoset are complete.
-    for begin, first, lanes, actions in zip(*(s.tolist() for s in shapes), strict=True):
-        parent = form.infoset_parent[begin : begin + lanes]
-        of_lane = infoset[number[first : first + lanes]]
+    for bucket in form.buckets:
+        parent, table = form.infoset_parent[bucket.infosets], bucket.table(strategy)
+        of_lane = infoset[bucket.table(number)[0]]
         lane = np.flatnonzero((of_lane < 0) | (merged_parent[of_lane] != carrier[parent]))
-        table = strategy[first : first + lanes * actions].reshape(actions, lanes)
         total = table[:, lane].sum(axis=0)
-        share = np.full((actions, len(lane)), 1.0 / actions)
+        share = np.full((bucket.actions, len(lane)), 1.0 / bucket.actions)
         np.divide(table[:, lane], total, out=share, where=total > 0.0)
         table[:, lane] = share * strategy[parent[lane]]
 

@@ -127,13 +127,11 @@ def carry_up(form: SequenceForm, bound: np.ndarray) -> None:
     ``bound``, float64 (sequences,), is modified in place.
     """
     # Buckets run from the deepest level up, because each adds to the sequences of earlier ones.
-    for b in reversed(range(len(form.bucket_lanes))):
-        first, infoset = form.bucket_sequence[b], form.bucket_infoset[b]
-        actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+    for number, bucket in reversed(list(enumerate(form.buckets))):
         if form.copies is not None:
-            form.copies.share(b, bound)
-        best = bound[first : first + actions * lanes].reshape(actions, lanes).max(axis=0)
-        np.add.at(bound, form.infoset_parent[infoset : infoset + lanes], best)
+            form.copies.share(number, bound)
+        best = bucket.table(bound).max(axis=0)
+        np.add.at(bound, form.infoset_parent[bucket.infosets], best)
 
 
 def put_bucket_bounds(form: SequenceForm, bound: np.ndarray, bucket: np.ndarray) -> None:
@@ -145,7 +143,6 @@ def put_bucket_bounds(form: SequenceForm, bound: np.ndarray, bucket: np.ndarray)
         bucket: float64 (most buckets,): bounds of the buckets, modified in place; larger numbers
             stay.
     """
-    buckets = zip(form.bucket_sequence, form.bucket_actions * form.bucket_lanes, strict=True)
-    for b, (first, count) in enumerate(buckets):
-        most = bound[first : first + count].max(initial=0.0)
+    for b, of_bucket in enumerate(form.buckets):
+        most = bound[of_bucket.sequences].max(initial=0.0)
         bucket[b] = max(bucket[b], np.ldexp(1.0, np.frexp(most)[1]) if most > 0.0 else 0.0)

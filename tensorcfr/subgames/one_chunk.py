@@ -11,7 +11,7 @@ from .._util.aligned import aligned
 from ..algorithms import Algorithm
 from ..kernels import chunk_passes
 from ..kernels.pass_arrays import Numbers, PassSchedule, StoredArrays, plain_numbers
-from ..model.arrays import SequenceForm, frozen_arrays
+from ..model.arrays import SequenceForm, bucket_layout, frozen_arrays
 from ..model.chunked_form import (
     ChunkedForm,
     EntryBuilder,
@@ -64,30 +64,20 @@ def isolate_chunk(game: ChunkedForm, c: int, opponent: int | None = None) -> Chu
     decider = opponent or 0
     first, count = int(sequences[decider]), int(decisions[decider])
     bucket = np.zeros(1 if count else 0, dtype=np.int64)
-    buckets = np.cumsum([0, *(decisions > 0)])
     alternative = np.zeros(count)
     terminate = PayoffEntries(
         row=bucket + first + 1 + count,
         rows=bucket + count,
         entries=bucket + 1,
         offset=bucket,
-        slices=buckets,
+        slices=np.cumsum([0, *(decisions > 0)]),
         column=np.full((1, count), sequences[1 - decider], dtype=np.uint32),
         value=alternative,
     )
     kinds = (type(part) for part in game.trunk.operator)
+    layout = bucket_layout(bucket + decider, bucket, bucket + 2, bucket + count, n_players=2)
     trunk = SequenceForm(
-        player_infosets=np.cumsum([0, *decisions]),
-        player_sequences=sequences,
-        player_buckets=buckets,
-        bucket_level=bucket,
-        bucket_actions=bucket + 2,
-        bucket_lanes=bucket + count,
-        bucket_infoset=bucket,
-        bucket_sequence=bucket + first + 1,
-        bucket_stride=bucket + 1,
-        bucket_mask=bucket,
-        hand_rank=np.array([[0, count]]),
+        **layout | {"player_sequences": sequences, "bucket_sequence": bucket + first + 1},
         infoset_parent=np.full(count, first, dtype=np.uint32),
         # Empty parts of the other kinds in the trunk: the types are then those of the game, and
         # its compiled kernels can be reused.

@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given
 
 from compilers.test_moved_payoffs import Written, assert_close, assert_one_answer
-from support.equality import Perturbed
 from support.imported_games import HIDDEN_MOVES
 from support.properties import examples
 from support.random_games import games
@@ -42,9 +41,8 @@ from tensorcfr.compilers import symmetric_choices
 from tensorcfr.compilers.invariants import check
 from tensorcfr.errors import InvariantError
 from tensorcfr.evaluation.linear_program import equilibrium
-from tensorcfr.model.arrays import Copies, SequenceForm
+from tensorcfr.model.arrays import Copies
 from tensorcfr.model.flat_game import Merged
-from tensorcfr.payoff import triples
 from tensorcfr.solvers.warm_start import UnsymmetricStartError, warm_state
 
 SYMMETRIC = HideAndSeek(3, seed=1)
@@ -104,32 +102,13 @@ def test_that_is_merged_which_automorphisms_map(rules: Game) -> None:
     assert named(actions) == named(expected[1])
 
 
-def payoffs_by_player(form: SequenceForm) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Last sequences of all players, and payoffs, for each player."""
-    entries = []
-    for player in range(form.n_players):
-        rows, columns, values = triples(form, player)
-        entries.append((np.insert(columns, player, rows, axis=0), values))
-    return entries
-
-
-@pytest.mark.parametrize(
-    ("rules", "same"),
-    [
-        (HideAndSeek(3, seed=1, wind=0.5), True),
-        (HideAndSeek(3, seed=1, wind=0.5 + 1e-9), False),
-        (Perturbed(HideAndSeek(3, seed=1, wind=0.5), size=1e-9), False),
-    ],
-    ids=["nothing", "a chance", "a payoff"],
-)
-def test_classes_of_another_game_are_refused(rules: Game, same: bool) -> None:
-    """Classes come from hashes, and are compared with the payoffs afterwards."""
-    form = compile_game(HideAndSeek(3, seed=1, wind=0.5), symmetry=False).form
-    colours = symmetric_choices._refined_colours(form, payoffs_by_player(form))
-    assert colours is not None
-    classes = [symmetric_choices._numbered(colour) for colour in colours]
-    other = compile_game(rules, symmetry=False).form
-    assert symmetric_choices._have_equal_members(other, payoffs_by_player(other), *classes) == same
+def test_wrong_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Classes come from hashes, which may be equal by chance; here all payoffs have one hash."""
+    monkeypatch.setattr(
+        symmetric_choices, "float_bits", lambda payoffs: np.zeros(len(payoffs), np.uint64)
+    )
+    with pytest.raises(InvariantError, match=r"^M7 "):
+        compile_game(HideAndSeek(3, seed=1, extra=0.5))
 
 
 @pytest.mark.parametrize(("wind", "merged"), [(0.5, 4), (0.5 + 1e-9, 5), (0.5 - 1e-9, 5)])

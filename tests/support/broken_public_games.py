@@ -424,31 +424,31 @@ ROWS = [
     Bad(
         "V12",
         form("payoff.column", 0, 0, to=18),
-        "the payoffs of sequence 1 ('pass' at infoset 0 ('J')), over all hands, differ",
+        "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
         "kuhn",
     ),
     Bad(
         "V12",
         public("coefficient", 1, to=2.0),
-        "the payoffs of sequence 4 ('bet' at infoset 0 ('J')), over all hands, differ",
+        "the payoffs of sequence 4 ('bet' at infoset 0 ('J')) differ",
         "kuhn",
     ),
     Bad(
         "V12",
         public("prior", [0, 0], [1, 2], to=[1 / 8, 5 / 24]),
-        "the payoffs of sequence 1 ('pass' at infoset 0 ('J')), over all hands, differ",
+        "the payoffs of sequence 1 ('pass' at infoset 0 ('J')) differ",
         "kuhn",
     ),
     Bad(
         "V12",
         form("blocks.weight", 96 + 2, to=0.1),
-        "the payoffs of sequence 9 (the empty one of player 1), over all hands, differ",
+        "the payoffs of sequence 9 (the empty one of player 1) differ",
         "blocks",
     ),
     Bad(
         "V12",
         form("blocks.block", [1, 2], [2, 2], to=[1, 0]),
-        "the payoffs of sequence 5 ('bet' at infoset 0 ('a1')), over all hands, differ",
+        "the payoffs of sequence 5 ('bet' at infoset 0 ('a1')) differ",
         "blocks",
     ),
     Bad(

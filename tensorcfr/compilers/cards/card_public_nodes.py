@@ -35,11 +35,11 @@ from ...model.public_nodes import (
     steps_of,
 )
 from ...payoff.three_hands import CONSTANT, FIRST
-from ...rules import CardGame, Chips, Deal, Runout, SidePots
+from ...rules import CardGame, Chips, Runout, SidePots
 from ..derived_rules import forwards
 from .card_sums import (
     Dealing,
-    Weighted,
+    HandSets,
     cards_label,
     compared,
     opponent_weight,
@@ -436,7 +436,7 @@ class CardNodes(PublicNodes):
             apart = self.dealing.apart
             sums: np.ndarray = (apart if player == 0 else apart.T) @ left[1 - player]
             return sums
-        disjoint = opponent_weight(Weighted(self.rules, list(left)), player)
+        disjoint = opponent_weight(HandSets(self.rules.cards, self.rules.hands, left), player)
         # If all weight is on hands that share a card with a hand, the difference of sums leaves a
         # rounding error in place of 0.
         total = prod(float(weights.sum()) for p, weights in enumerate(left) if p != player)
@@ -584,26 +584,7 @@ class CardNodes(PublicNodes):
 
     def competing(self, node: int) -> list[int]:
         """Return the players who can still win a pot by the strength of their hands."""
-        return np.flatnonzero(self._competing[self.at(node)[0]]).tolist()
-
-    @cached_property
-    def _competing(self) -> np.ndarray:
-        """Marks of :meth:`competing`, bool (nodes of the betting, players): True where a showdown
-        may follow in which the player competes for a pot."""
-        # Payoffs do not tell: with prizes, those of players who have folded depend on the hands.
-        rules, betting = self.rules, self.betting
-        competing = np.zeros((betting.n_nodes, rules.n_players), dtype=bool)
-        # The order of the states is that of `unfold`: children have larger numbers than parents.
-        states = [rules.root()]
-        for node, state in enumerate(states):
-            end = rules.node(state)
-            steps = [None] if isinstance(end, Deal) else getattr(end, "actions", ())
-            states += [rules.next(state, step) for step in steps]
-            for _, players in getattr(end, "pots", ()):
-                competing[node, list(players)] = True
-        for node in range(betting.n_nodes - 1, 0, -1):
-            competing[betting.parent[node]] |= competing[node]
-        return competing
+        return np.flatnonzero(self.betting.competing[self.at(node)[0]]).tolist()
 
     # ----------------------------------------------------------------------------------- labels
 

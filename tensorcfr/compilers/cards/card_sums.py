@@ -38,21 +38,15 @@ class HandSets(NamedTuple):
     """Weights of the hands, for each player float64 (hands,)."""
 
 
-class Weighted(NamedTuple):
-    """Rules with other weights of hands."""
+def all_hands(rules: CardGame) -> HandSets:
+    """Return the hands of all players, with weight 1 each."""
+    return HandSets(rules.cards, rules.hands, [np.ones(len(hands)) for hands in rules.hands])
 
-    rules: CardGame
-    weights: list[np.ndarray]
 
-    @property
-    def cards(self) -> Any:
-        """Cards of the rules."""
-        return self.rules.cards
-
-    @property
-    def hands(self) -> Any:
-        """Hands of the rules."""
-        return self.rules.hands
+def live_hands(rules: CardGame, board: np.ndarray) -> HandSets:
+    """Return the hands of all players, with weight 0 if they share a card with a board, else 1."""
+    live = [without(hands, board).astype(np.float64) for hands in rules.hands]
+    return HandSets(rules.cards, rules.hands, live)
 
 
 def check(rules: CardGame, name: str) -> None:
@@ -127,14 +121,11 @@ def _check_many(rules: CardGame, name: str, width: int) -> None:
     for what, option in options.items():
         if option:
             raise GameError(f"{name}: {what} needs two players, not {rules.n_players}")
-    ones = Weighted(rules, [np.ones(len(hands)) for hands in rules.hands])
-    if not opponent_weight(ones, 0).any():
+    if not opponent_weight(all_hands(rules), 0).any():
         raise GameError(f"{name}: any hands of all players share a card")
 
 
-def sums_by_card(
-    rules: CardGame | Weighted | HandSets, player: int, weight: np.ndarray
-) -> np.ndarray:
+def sums_by_card(rules: CardGame | HandSets, player: int, weight: np.ndarray) -> np.ndarray:
     """Sum the weights of the hands with each card, float64 (cards,)."""
     sums = np.zeros(len(rules.cards))
     for column in rules.hands[player].T:
@@ -142,7 +133,7 @@ def sums_by_card(
     return sums
 
 
-def same_hands(rules: CardGame | Weighted) -> list[np.ndarray]:
+def same_hands(rules: CardGame) -> list[np.ndarray]:
     """Return the other player's hand with the same cards, for each hand; int64 (hands,) for each
     player.
 
@@ -153,7 +144,7 @@ def same_hands(rules: CardGame | Weighted) -> list[np.ndarray]:
     return [numbers_of(second, first, cards), numbers_of(first, second, cards)]
 
 
-def opponent_weight(rules: CardGame | Weighted | HandSets, player: int) -> np.ndarray:
+def opponent_weight(rules: CardGame | HandSets, player: int) -> np.ndarray:
     """Sum the weights of the other players' hands without a common card, float64 (hands,).
 
     The weight of two hands is the product of their weights.
@@ -181,7 +172,7 @@ def opponent_weight(rules: CardGame | Weighted | HandSets, player: int) -> np.nd
     return disjoint
 
 
-def _pair_weight(rules: CardGame | Weighted | HandSets, player: int) -> np.ndarray:
+def _pair_weight(rules: CardGame | HandSets, player: int) -> np.ndarray:
     """Sum the weights of pairs of hands of the two other players, float64 (hands,).
 
     :mod:`tensorcfr.payoff.three_hand_sums` derives the formula.
@@ -559,7 +550,7 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
     states: list[Any] = [rules.root()]
     parent, step, rounds, deals = [-1], [""], [0], list[int]()
     kind, player, first_child, children = [], [], [], []
-    amounts, runs = [], list[int]()
+    amounts, runs, competing = [], list[int](), list[int]()
     known: dict[Any, Any] = {}
     players, orders = rules.n_players, orders_of(rules.n_players)
     no_amounts = np.zeros((len(orders), players))
@@ -574,6 +565,7 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
         player.append(-1)
         amounts.append(no_amounts)
         runs.append(0)
+        competing.append(0)  # Bits of the players.
         steps: list[Any] = []
         if isinstance(node, Decision):
             kind.append(DECISION)
@@ -627,6 +619,7 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
             kind.append(RUNOUT if node.cards else SHOWDOWN)
             runs[-1] = node.cards
             amounts[-1] = side_pot_payoffs(node, orders, f"{name}: after {_line(k, parent, step)}")
+            competing[-1] = sum(1 << p for p in {p for _, pot in node.pots for p in pot})
         elif isinstance(node, Showdown):
             kind.append(SHOWDOWN)
             amounts[-1] = np.array(node, dtype=np.float64)
@@ -656,6 +649,9 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
             step.append("" if edge is None else str(edge))
             rounds.append(rounds[k] + (edge is None))
         k += 1
+    # Children have larger numbers than their parents, so their players are complete here.
+    for k in range(len(states) - 1, 0, -1):
+        competing[parent[k]] |= competing[k]
     return BettingTree(
         kind=np.array(kind, dtype=np.int8),
         player=np.array(player, dtype=np.int8),
@@ -667,6 +663,7 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
         amounts=np.array(amounts),
         runs=np.array(runs, dtype=np.int64),
         deals=tuple(deals),
+        competing=np.array(competing)[:, None] >> np.arange(players) & 1 > 0,
     )
 
 

@@ -31,10 +31,9 @@ def omitted_buckets(reader: Reader) -> np.ndarray:
 def _omitted(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
     """Yield number, sequences, and parent sequences, uint32 (lanes,), of each omitted bucket."""
     form = reader.form
-    for bucket in omitted_buckets(reader).tolist():
-        begin, infoset = int(form.bucket_sequence[bucket]), int(form.bucket_infoset[bucket])
-        lanes = int(form.bucket_lanes[bucket])
-        yield bucket, slice(begin, begin + lanes), form.infoset_parent[infoset : infoset + lanes]
+    buckets = form.buckets
+    for number in omitted_buckets(reader).tolist():
+        yield number, buckets[number].sequences, form.infoset_parent[buckets[number].infosets]
 
 
 PIECE = 1 << 20
@@ -57,10 +56,9 @@ def check_sequence_map(reader: Reader) -> None:
         fail(f"{form.n_sequences} sequences are merged into {small.n_sequences}")
     empty = form.player_sequences[:-1].tolist()
     parts = [(player, offset, offset + 1, True) for player, offset in enumerate(empty)]
-    shapes = (form.bucket_sequence, form.bucket_lanes, form.bucket_actions, reader.bucket_player)
     parts += [
-        (player, begin, begin + lanes * actions, actions == 1)
-        for begin, lanes, actions, player in zip(*(s.tolist() for s in shapes), strict=True)
+        (player, bucket.sequences.start, bucket.sequences.stop, bucket.actions == 1)
+        for player, bucket in zip(reader.bucket_player.tolist(), form.buckets, strict=True)
     ]
     for player, begin, end, sure in sorted(parts):
         low, high = small.player_sequences[player : player + 2].tolist()
@@ -119,12 +117,10 @@ def _used(form: SequenceForm) -> np.ndarray:
 
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
     """Yield number and merged sequences, uint32 (actions, lanes), of buckets that are kept."""
-    form, sequence = reader.form, reader.game.merged_numbers
-    mapped_buckets = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
-    for bucket in mapped_buckets.tolist():
-        begin = int(form.bucket_sequence[bucket])
-        lanes, actions = int(form.bucket_lanes[bucket]), int(form.bucket_actions[bucket])
-        yield bucket, sequence[begin : begin + actions * lanes].reshape(actions, lanes)
+    omitted = set(omitted_buckets(reader).tolist())
+    for number, bucket in enumerate(reader.form.buckets):
+        if number not in omitted:
+            yield number, bucket.table(reader.game.merged_numbers)
 
 
 def check_action(reader: Reader) -> None:
@@ -303,24 +299,21 @@ def _regrets(form: SequenceForm, strategy: np.ndarray) -> tuple[np.ndarray, np.n
         form: The game.
         strategy: float64 (sequences,): probability of each action; 1 for empty sequences.
     """
-    shapes = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
-    buckets = list(zip(*(shape.tolist() for shape in shapes), strict=True))
-    reach = strategy.copy()
-    for begin, first, lanes, actions in buckets:
-        table = reach[first : first + lanes * actions].reshape(actions, lanes)
-        table *= reach[form.infoset_parent[begin : begin + lanes]]
+    buckets, reach = form.buckets, strategy.copy()
+    for bucket in buckets:
+        table = bucket.table(reach)
+        table *= reach[form.infoset_parent[bucket.infosets]]
     results = []
     for operand in (form, magnitudes(form)):
         value = np.empty(form.n_sequences)
         for player in range(form.n_players):
             multiply(operand, player, reach, value)
-        for bucket, (begin, first, lanes, actions) in reversed(list(enumerate(buckets))):
+        for number, bucket in reversed(list(enumerate(buckets))):
             if form.copies is not None:
-                form.copies.share(bucket, value)
-            sequences = slice(first, first + lanes * actions)
-            table = value[sequences].reshape(actions, lanes)
-            mean = (table * strategy[sequences].reshape(actions, lanes)).sum(axis=0)
-            np.add.at(value, form.infoset_parent[begin : begin + lanes], mean)
+                form.copies.share(number, value)
+            table = bucket.table(value)
+            mean = (table * bucket.table(strategy)).sum(axis=0)
+            np.add.at(value, form.infoset_parent[bucket.infosets], mean)
             # Sums of absolute terms add where values are subtracted.
             table += mean if operand is not form else -mean
         results.append(value)

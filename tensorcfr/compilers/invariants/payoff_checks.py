@@ -1,4 +1,4 @@
-"""Invariant P7: the payoff operator agrees with the tree."""
+"""Invariant P7: the payoff operator agrees with the tree; and the comparison for invariant V12."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from ..._util.limits import PAYOFF_TOLERANCE
 from ..._util.violations import fail, first_true
-from ...payoff import product
+from ...model.arrays import SequenceForm
+from .merged_checks import multiply
 from .reader import Reader
 
 
@@ -17,25 +18,41 @@ def check_payoff(reader: Reader) -> None:
     operators give different products for almost every such vector, so entries need not be matched.
     """
     tree, form = reader.tree, reader.form
-    weight = np.random.default_rng(0).uniform(0.5, 1.5, form.n_sequences)
+    weight = random_weights(form)
     last, reach = reader.last_and_reach
     last, reach = last[:, tree.terminal], reach[tree.terminal]
-    weights = weight[last]
     for player in range(form.n_players):
-        own_range = form.of_player(player)
-        size = own_range.stop - own_range.start
-        others = np.delete(weights, player, axis=0).prod(axis=0)
-        term = reach * tree.utility[:, player] * others
-        row = last[player] - own_range.start
-        in_tree = np.bincount(row, term, size)
-        in_form = product(form, player, weight)
-        residual = np.abs(in_tree - in_form)
-        if (residual <= PAYOFF_TOLERANCE * np.abs(in_tree)).all():
-            continue
-        # Compare the residual with the sum of absolute terms, not with the cancelled sum.
-        scale = np.bincount(row, np.abs(term), size)
-        if (i := first_true(residual > PAYOFF_TOLERANCE * scale)) is not None:
-            fail(
-                f"the payoffs of {reader.sequence(own_range.start + i)} differ: under one and the "
-                f"same weights the tree gives {in_tree[i]:.12g}, the operator {in_form[i]:.12g}"
-            )
+        others = np.delete(weight[last], player, axis=0).prod(axis=0)
+        terms = reach * tree.utility[:, player] * others
+        in_tree, scale = (
+            np.bincount(last[player], numbers, form.n_sequences)
+            for numbers in (terms, np.abs(terms))
+        )
+        compare_payoffs(reader, player, weight, in_tree, scale)
+
+
+def random_weights(form: SequenceForm) -> np.ndarray:
+    """Return the fixed random vector over the sequences, float64 (sequences,)."""
+    return np.random.default_rng(0).uniform(0.5, 1.5, form.n_sequences)
+
+
+def compare_payoffs(
+    reader: Reader, player: int, weight: np.ndarray, in_tree: np.ndarray, scale: np.ndarray
+) -> None:
+    """Compare payoffs of a player's sequences with those of the operator.
+
+    Args:
+        reader: The game.
+        player: The player.
+        weight: float64 (sequences,): weights of the sequences.
+        in_tree: float64 (sequences,): payoffs of the tree under these weights.
+        scale: float64 (sequences,): sums of absolute terms, to which rounding is relative, because
+            the terms may cancel.
+    """
+    in_form = np.zeros(reader.form.n_sequences)
+    multiply(reader.form, player, weight, in_form)
+    if (i := first_true(np.abs(in_tree - in_form) > PAYOFF_TOLERANCE * scale)) is not None:
+        fail(
+            f"the payoffs of {reader.sequence(i)} differ: under one and the same weights the tree "
+            f"gives {in_tree[i]:.12g}, the operator {in_form[i]:.12g}"
+        )

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from ..._util.limits import (
     CHANCE_TOLERANCE,
-    PAYOFF_TOLERANCE,
     PRIOR_TOLERANCE,
     WEIGHT_TOLERANCE,
 )
 from ..._util.violations import check_indices, fail, first_true
 from ...model.arrays import CHANCE, TERMINAL
 from . import tree_checks as histories
-from .merged_checks import multiply
+from .payoff_checks import compare_payoffs, random_weights
 from .reader import Reader
+
+TOGETHER = 1 << 16
+"""Number of hands at terminals whose payoffs are computed together."""
 
 
 def check_prior(reader: Reader) -> None:
@@ -207,178 +207,76 @@ def check_rank(reader: Reader) -> None:
 
 def check_parent(reader: Reader) -> None:
     """Check that the parent of an infoset is the owner's last action with the same hand."""
-    tree, form, by_place = reader.public, reader.form, reader.public.by_place
+    form, by_place = reader.form, reader.public.by_place
     begin = 0
     for bucket, stride in enumerate(form.bucket_stride.tolist()):
         player = int(reader.bucket_player[bucket])
-        nodes = by_place[begin : begin + stride]
+        nodes, hands = by_place[begin : begin + stride], form.possible_hands(bucket)
         begin += stride
-        step = reader.last_step[player, nodes]
-        parent = tree.parent[step]
-        parent_bucket = np.where(step == 0, 0, tree.bucket[parent]).astype(np.int64)
-        action = step - tree.first_child[parent]
-        # Sequence of the first hand; the hand of rank ``r`` is ``r`` strides further on.
-        sequence = (
-            form.bucket_sequence[parent_bucket]
-            + action * form.bucket_lanes[parent_bucket]
-            + tree.rank[parent]
-        )
-        sequence[step == 0] = form.player_sequences[player]
-        parent_stride = np.where(step == 0, 0, form.bucket_stride[parent_bucket])
-        mask, first = form.bucket_mask[parent_bucket], int(form.bucket_infoset[bucket])
-        for hand in form.possible_hands(bucket).tolist():
-            wanted = sequence + form.hand_rank[:, hand][mask] * parent_stride
-            if (
-                lane := first_true(form.infoset_parent[first : first + stride] != wanted)
-            ) is not None:
-                fail(
-                    f"infoset {first + lane}, hand {hand} at "
-                    f"{reader.public_node(int(nodes[lane]))}, has the parent "
-                    f"{form.infoset_parent[first + lane]}, not "
-                    f"{reader.sequence(int(wanted[lane]))}"
-                )
-            first += stride
-
-
-def check_payoff(reader: Reader) -> None:
-    """Check that the operator and the public tree have the same payoffs.
-
-    Both are multiplied by fixed random vectors: over the hands of both players, and over the other
-    player's public steps.  The result is one number for every public step of the player, a sum over
-    the public terminals.
-    """
-    probe = _Probe(reader)
-    for player in range(2):
-        in_tree, scale = probe.of_tree(player)
-        in_form = probe.of_form(player)
-        residual = np.abs(in_tree - in_form)
-        if (step := first_true(residual > PAYOFF_TOLERANCE * scale)) is not None:
+        steps = reader.last_step[player, nodes]
+        # Lanes are ordered by hand, then by node.
+        wanted = reader.sequences_after(player, steps)[hands].ravel()
+        first = int(form.bucket_infoset[bucket])
+        parents = form.infoset_parent[first : first + len(wanted)]
+        if (lane := first_true(parents != wanted)) is not None:
+            nth, place = divmod(lane, stride)
             fail(
-                f"the payoffs of {reader.sequence(probe.example(player, step))}, over all hands, "
-                f"differ: under one and the same weights the public tree gives "
-                f"{in_tree[step]:.12g}, the operator {in_form[step]:.12g}"
+                f"infoset {first + lane}, hand {hands[nth]} at "
+                f"{reader.public_node(int(nodes[place]))}, has the parent {parents[lane]}, not "
+                f"{reader.sequence(int(wanted[lane]))}"
             )
 
 
-class _Probe:
-    """Random weights of hands and of public steps, and both sides of the payoffs under them.
+def check_payoff(reader: Reader) -> None:
+    """Check that the operator and the public tree have the same payoffs, as in P7."""
+    form, tree = reader.form, reader.public
+    weight = random_weights(form)
+    terminals = np.flatnonzero((tree.payoff >= 0) & reader.exists)
+    together = 1 + TOGETHER // max(tree.prior.shape)
+    for player in range(2):
+        in_tree, scale = np.zeros((2, form.n_sequences))
+        for begin in range(0, len(terminals), together):
+            batch = terminals[begin : begin + together]
+            sequences, paid, size = _paid(reader, player, weight, batch)
+            np.add.at(in_tree, sequences, paid)
+            np.add.at(scale, sequences, size)
+        compare_payoffs(reader, player, weight, in_tree, scale)
 
-    A public step is an action at a public node.  Its index is by bucket, action and rank; before
-    the first bucket of a player is the player's empty sequence, which is the same for all hands.
+
+def _paid(
+    reader: Reader, player: int, weight: np.ndarray, terminals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute a player's payoffs at some terminals, with each hand.
+
+    Args:
+        reader: The game.
+        player: The player.
+        weight: float64 (sequences,): weights of the other player's sequences.
+        terminals: int64 (terminals,): the public terminals.
+
+    Returns:
+        int64 (hands, terminals): the player's last sequences, any for an impossible hand; float64
+        (hands, terminals) each: the payoffs, and the sums of absolute terms.
     """
-
-    def __init__(self, reader: Reader) -> None:
-        self.reader = reader
-        form = self.form = reader.form
-        steps = form.bucket_stride * form.bucket_actions
-        self.first = np.cumsum(steps) - steps + reader.bucket_player + 1
-        players = np.arange(3)
-        self.empty = np.append(0, np.cumsum(steps))[form.player_buckets] + players
-        random = np.random.default_rng(0)
-        self.weight = random.uniform(0.5, 1.5, int(self.empty[-1]))
-        hands = form.hand_rank.shape[1] - 1
-        # Axes: player, 1 for the empty sequence (which has no hand), hand.
-        self.hand = random.uniform(0.5, 1.5, (2, 2, hands))
-        self.hand[:, 1] = 1.0
-
-    def of_sequences(self, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return public step and random weight of the hand of every sequence of a player."""
-        form = self.form
-        bucket_range = slice(*form.player_buckets[player : player + 2].tolist())
-        numbers = range(bucket_range.start, bucket_range.stop)
-        steps, weights = [self.empty[player : player + 1]], [np.ones(1)]
-        buckets = (
-            self.first[bucket_range],
-            form.bucket_actions[bucket_range],
-            form.bucket_stride[bucket_range],
-        )
-        for bucket, first, actions, stride in zip(numbers, *buckets, strict=True):
-            possible_hands = form.possible_hands(bucket)
-            step = first + np.arange(actions * stride).reshape(actions, 1, stride)
-            shape = actions, len(possible_hands), stride
-            steps.append(np.broadcast_to(step, shape).ravel())
-            hand = self.hand[player, 0, possible_hands][:, None]
-            weights.append(np.broadcast_to(hand, shape).ravel())
-        return np.concatenate(steps), np.concatenate(weights)
-
-    def example(self, player: int, step: int) -> int:
-        """Return the first sequence of a public step of a player."""
-        form = self.form
-        if step == 0:
-            return int(form.player_sequences[player])
-        step += int(self.empty[player])
-        bucket = int(np.searchsorted(self.first, step, side="right")) - 1
-        action, rank = divmod(step - int(self.first[bucket]), int(form.bucket_stride[bucket]))
-        return int(form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket] + rank)
-
-    def of_tree(self, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """Compute payoffs of a player's public steps from the tree, and sums of absolute terms."""
-        reader, tree = self.reader, self.reader.public
-        kinds, kind = self._kinds
-        value, size = np.zeros((2, len(kinds), 4))
-        own_weights, other_weights = (
-            self.hand[who][:, : tree.prior.shape[who]] for who in (player, 1 - player)
-        )
-        for index, pair in enumerate(kinds.tolist()):
-            weight, matrix = divmod(pair, len(tree.matrix_table))
-            with np.errstate(invalid="ignore"):
-                table = tree.prior * tree.weight_table[weight] * tree.matrix_table[matrix, player]
-            table = np.where(reader.alive[weight], table, 0.0)
-            table = table if player == 0 else table.T
-            value[index] = (own_weights @ table @ other_weights.T).ravel()
-            size[index] = (own_weights @ np.abs(table) @ other_weights.T).ravel()
-        # A table has four sums, for an empty or a non-empty sequence of either player.
-        sum_index = 4 * kind
-        for who, factor in ((player, 2), (1 - player, 1)):
-            sum_index += factor * (reader.last_step[who, self._terminals] == 0)
-        rest = tree.coefficient[tree.payoff[self._terminals]] * self.weight[self._steps[1 - player]]
-        where, count = self._steps[player] - self.empty[player], int(np.diff(self.empty)[player])
-        return (
-            np.bincount(where, value.ravel()[sum_index] * rest, count),
-            np.bincount(where, size.ravel()[sum_index] * np.abs(rest), count),
-        )
-
-    @cached_property
-    def _terminals(self) -> np.ndarray:
-        """int64 (terminals,): public terminals that some deal reaches."""
-        return np.flatnonzero((self.reader.public.payoff >= 0) & self.reader.exists)
-
-    @cached_property
-    def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs of weight and matrix that occur, and the pair of each public terminal."""
-        tree, terminals = self.reader.public, self._terminals
-        matrices = len(tree.matrix_table)
-        key = (
-            tree.weight[terminals].astype(np.int64) * matrices + tree.matrix[tree.payoff[terminals]]
-        )
-        used = np.zeros(len(tree.weight_table) * matrices, dtype=bool)
-        used[key] = True
-        return np.flatnonzero(used), (np.cumsum(used) - 1)[key]
-
-    @cached_property
-    def _steps(self) -> list[np.ndarray]:
-        """Public step before each public terminal, for each player int64 (terminals,)."""
-        last = self.reader.last_step
-        return [self._tree_steps(who, last[who, self._terminals]) for who in range(2)]
-
-    def _tree_steps(self, player: int, node: np.ndarray) -> np.ndarray:
-        """Return the public steps that lead into nodes, int64 (nodes,)."""
-        tree, form = self.reader.public, self.form
-        parent = tree.parent[node]
-        action = node - tree.first_child[parent]
-        if not len(form.bucket_stride):
-            return np.full(len(node), self.empty[player])
-        bucket = np.where(node == 0, 0, tree.bucket[parent])
-        step = self.first[bucket] + action * form.bucket_stride[bucket] + tree.rank[parent]
-        return np.where(node == 0, self.empty[player], step)
-
-    def of_form(self, player: int) -> np.ndarray:
-        """Compute the payoffs of a player's public steps from the operator."""
-        weight, payoffs = np.zeros((2, self.form.n_sequences))
-        own_sequences, other_sequences = map(self.form.of_player, (player, 1 - player))
-        steps, hands = self.of_sequences(1 - player)
-        weight[other_sequences] = self.weight[steps] * hands
-        multiply(self.form, player, weight, payoffs)
-        steps, hands = self.of_sequences(player)
-        count = int(np.diff(self.empty)[player])
-        return np.bincount(steps - self.empty[player], payoffs[own_sequences] * hands, count)
+    tree, payoff = reader.public, reader.public.payoff[terminals]
+    # Terminals with one row of weights and one matrix pay by one table of hands x hands.
+    key = tree.weight[terminals].astype(np.int64) * len(tree.matrix_table) + tree.matrix[payoff]
+    order = np.argsort(key, kind="stable")
+    tables, first = np.unique(key[order], return_index=True)
+    steps = reader.last_step[:, terminals[order]]
+    own_sequences, other_sequences = (
+        np.minimum(reader.sequences_after(who, steps[who]), len(weight) - 1)
+        for who in (player, 1 - player)
+    )
+    weights = weight[other_sequences]
+    paid, size = np.empty((2, *own_sequences.shape))
+    for table, begin, end in zip(tables.tolist(), first, [*first[1:], len(order)], strict=True):
+        row, matrix = divmod(table, len(tree.matrix_table))
+        with np.errstate(invalid="ignore"):
+            terms = tree.prior * tree.weight_table[row] * tree.matrix_table[matrix, player]
+        terms = np.where(reader.alive[row], terms, 0.0)
+        terms = terms if player == 0 else terms.T
+        paid[:, begin:end] = terms @ weights[:, begin:end]
+        size[:, begin:end] = np.abs(terms) @ weights[:, begin:end]
+    coefficient = tree.coefficient[payoff[order]]
+    return own_sequences, paid * coefficient, size * np.abs(coefficient)

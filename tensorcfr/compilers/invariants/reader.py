@@ -154,6 +154,27 @@ class Reader:
                 )
         return last
 
+    def sequences_after(self, player: int, steps: np.ndarray) -> np.ndarray:
+        """Return the sequences of a player that end with public steps, int64 (hands, steps).
+
+        The sequence of a hand that is impossible at a step is undefined.
+
+        Args:
+            player: The player.
+            steps: int (steps,): node after each step; 0 for the empty sequence.
+        """
+        tree, form = self.public, self.form
+        empty = int(form.player_sequences[player])
+        if not len(form.bucket_lanes):
+            return np.full((tree.prior.shape[player], len(steps)), empty)
+        parent = tree.parent[steps]
+        bucket = np.where(steps > 0, tree.bucket[parent], 0)
+        action = steps - tree.first_child[parent]
+        first = form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket]
+        rank = form.hand_rank[form.bucket_mask[bucket], : tree.prior.shape[player]].T
+        sequences = first + tree.rank[parent] + rank * form.bucket_stride[bucket]
+        return np.where(steps > 0, sequences, empty)
+
     def public_node(self, node: int) -> str:
         """Describe a public node, ``public node 4 (K bet)``; valid only if parents come before
         children."""

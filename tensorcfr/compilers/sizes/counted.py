@@ -32,8 +32,9 @@ from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout
 from ..cards.card_sums import (
     HandSets,
     KnownBettings,
-    Weighted,
+    all_hands,
     deal_boards,
+    live_hands,
     opponent_weight,
     runouts,
     sums_by_card,
@@ -560,8 +561,7 @@ def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> C
 
 def _partial_deals(rules: CardGame) -> int:
     """Count the hands of some of the players, player 0 first, that leave hands for the others."""
-    ones = Weighted(rules, [np.ones(len(hands)) for hands in rules.hands])
-    count = int((opponent_weight(ones, 0) > 0).sum())
+    count = int((opponent_weight(all_hands(rules), 0) > 0).sum())
     if rules.n_players == 2:
         return count
     for hand in rules.hands[0]:
@@ -608,15 +608,14 @@ def count_solved(
 
 def _pairs(rules: CardGame, deals: tuple[int, ...]) -> list[int]:
     """Return the number of deals of hands and boards that reach a node of each round."""
-    ones = Weighted(rules, [np.ones(len(hands)) for hands in rules.hands])
-    pairs = int(opponent_weight(ones, 0).sum())
+    pairs = int(opponent_weight(all_hands(rules), 0).sum())
     if not rules.boards:
         return [pairs * runouts(rules, deals[:r]) for r in range(len(deals) + 1)]
     # Sum over the boards the pairs of hands that share no card with the board.
     disjoint_pairs = 0
     for cards in rules.boards:
-        live = [without(hands, np.array(cards)).astype(np.float64) for hands in rules.hands]
-        disjoint_pairs += int(opponent_weight(Weighted(rules, live), 0) @ live[0])
+        live = live_hands(rules, np.array(cards))
+        disjoint_pairs += int(opponent_weight(live, 0) @ live.weights[0])
     first_deals = runouts(rules, deals[:1])
     return [
         pairs,
@@ -631,12 +630,11 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
     """Count pairs of a board after ``deals`` and a hand of a player that some hands of the other
     players allow."""
     hands, r = rules.hands, sum(deals)
-    ones = [np.ones(len(player_hands)) for player_hands in hands]
     if rules.boards and deals:
         after = len(rules.free) - deals[0] - hands[0].shape[1]
         fitting = sum(int(without(hands[player], np.array(cards)).sum()) for cards in rules.boards)
         return fitting * ways(after, deals[1:])
-    allowed = opponent_weight(Weighted(rules, ones), player)
+    allowed = opponent_weight(all_hands(rules), player)
     is_allowed = allowed > 0
     total = int(is_allowed.sum()) * ways(len(rules.free) - hands[0].shape[1], deals)
     if not total or not r:
@@ -659,7 +657,7 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
         cards = np.array(board)
         if by_card[cards].sum() < fewest:
             continue
-        live = [without(player_hands, cards).astype(np.float64) for player_hands in hands]
-        remaining = opponent_weight(Weighted(rules, live), player)
-        blocked += int(((remaining <= 0) & (live[player] > 0) & is_allowed).sum())
+        live = live_hands(rules, cards)
+        remaining = opponent_weight(live, player)
+        blocked += int(((remaining <= 0) & (live.weights[player] > 0) & is_allowed).sum())
     return total - blocked * factorial(r) // prod(map(factorial, deals))
