@@ -132,7 +132,7 @@ def interrupts() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def delayed() -> Iterator[None]:
-    """Delay the signals that would raise an exception until the context has ended."""
+    """Hold back signals that would raise an exception until the context has ended."""
     handlers: dict[int, Any] = {}
     arrived: dict[int, None] = {}
     if threading.current_thread() is threading.main_thread():

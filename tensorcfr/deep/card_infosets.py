@@ -293,7 +293,7 @@ class CardInfosets(CompiledSource):
 
 
 def _scratch_bytes(record: Deep, inputs: CardInputs) -> int:
-    """Estimate the bytes of drawing deals or of fitting a network, whichever takes more."""
+    """Estimate the larger of the bytes of drawing deals and of fitting a network."""
     row = 4 * inputs.width + 9 * inputs.n_outputs + 24
     # Features are copied from one table after the other, by numbers of 8 bytes.
     copied = 4 * inputs.widest + 240
