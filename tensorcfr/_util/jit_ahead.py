@@ -37,8 +37,9 @@ from numba.core.registry import CPUDispatcher, cpu_target
 
 from .hardware import available_cores
 from .jit_cache import KernelCache, digest_of_sources, import_array_functions
-from .jit_pieces import PATIENCE, PieceQueue, PutOff, compiled_piece, put_off_to
-from .processes import end_with_parent
+from .jit_pieces import PieceQueue, PutOff, compiled_piece, put_off_to
+from .processes import end_with_parent, processor_seconds
+from .signals import delayed
 
 Plan = Callable[[], object]
 """Function that calls kernels, which are noted instead of run: they return 0.0 and change no array.
@@ -210,6 +211,10 @@ class _SharedWork(PieceQueue):
                 self.changed.wait()
         return None
 
+    def helpers_seconds(self) -> float:
+        """Return the processor time that all helpers have taken."""
+        return sum(processor_seconds(helper.process.pid) for helper in self._helpers)
+
     def give_up(self) -> None:
         """End helpers that do not answer, and thereby the threads that wait for them."""
         for helper in self._helpers:
@@ -253,12 +258,12 @@ def _compile_together(calls: list[Call], most: int) -> None:
                 kernel.compile(sig)
                 call = work.first()
         work.end()
-        for helper in helpers:
-            helper.join(PATIENCE)
+        work.wait_until(lambda: not any(helper.is_busy for helper in helpers))
     finally:
-        work.end(drop=True)
-        for helper in helpers:
-            helper.end()
+        with delayed():  # A second Ctrl-C would leave helpers behind.
+            work.end(drop=True)
+            for helper in helpers:
+                helper.end()
 
 
 def _most_helpers() -> int:
@@ -302,6 +307,8 @@ class _Helper:
         first_number = (len(others) + 1) << NUMBER_BITS
         self.process = _Fork(first_number, others) if _can_fork() else _new_process(first_number)
         self._thread: threading.Thread | None = None
+        self.is_busy = False
+        """True while the thread sends work to the process."""
 
     def begin(self, work: _SharedWork) -> None:
         """Send work to the process, until it has ended."""
@@ -310,7 +317,8 @@ class _Helper:
 
     def _send(self, work: _SharedWork) -> None:
         """Send kernels and pieces, one after the other, until the work or the process has ended."""
-        # The process has ended.
+        self.is_busy = True
+        # The process may have ended.
         with suppress(Exception):
             while item := work.for_helper():
                 if isinstance(item, PutOff):
@@ -328,16 +336,15 @@ class _Helper:
                     work.put_back(item)  # This process compiles it.
                     break
                 self._answer(message)
-
-    def join(self, patience: float | None = None) -> None:
-        """Wait until the process has compiled its last kernel, or for some seconds."""
-        if self._thread is not None:
-            self._thread.join(patience)
+        with work.changed:
+            self.is_busy = False
+            work.changed.notify_all()
 
     def end(self) -> None:
         """End the process, even if it is compiling."""
         self.process.kill()
-        self.join()
+        if self._thread is not None:
+            self._thread.join()
         self.process.communicate()
 
     def _answer(self, message: bytes | None) -> Any:
@@ -406,6 +413,12 @@ class _Fork:
         finally:
             os.close(requests)
             os.close(answers)
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        assert self._process.pid is not None
+        return self._process.pid
 
     def kill(self) -> None:
         """End the process."""

@@ -35,7 +35,11 @@ _NO_ENVIRONMENT = _dynfunc.Environment({})
 COMPILED_HERE: set[Any] = set()
 """Pieces that are not put off, see :func:`tensorcfr._util.jit.compiled_here`."""
 PATIENCE = 120.0
-"""Longest wait for a helper's answer, in seconds; then this process compiles the piece itself."""
+"""Seconds in which a helper that takes no processor time is given up; this process then compiles
+the piece itself."""
+MOST_PATIENCE = 10.0
+"""Processor time after which a helper without an answer is given up, in units of
+:data:`PATIENCE`."""
 
 
 class PieceLibrary(JITCodeLibrary):
@@ -99,10 +103,19 @@ class PieceQueue:
         return None
 
     def wait_until(self, is_done: Callable[[], bool]) -> None:
-        """Wait for helpers until something is done, or :data:`PATIENCE` ends."""
+        """Wait for helpers until something is done, or give them up."""
         with self.changed:
-            if not self.changed.wait_for(is_done, PATIENCE):
-                self.give_up()
+            first = last = self.helpers_seconds()
+            while not self.changed.wait_for(is_done, PATIENCE):
+                taken = self.helpers_seconds()
+                if taken == last or taken - first > MOST_PATIENCE * PATIENCE:
+                    self.give_up()
+                    return
+                last = taken
+
+    def helpers_seconds(self) -> float:
+        """Return the processor time that all helpers have taken."""
+        return 0.0
 
     def give_up(self) -> None:
         """End helpers that do not answer."""

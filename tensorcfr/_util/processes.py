@@ -1,4 +1,4 @@
-"""Processes that end when their parent ends, even if it is killed."""
+"""Processes that end when their parent ends, even if it is killed, and the time that they take."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 """Option of Linux' ``prctl`` that sets the signal a process receives when its parent ends."""
@@ -31,6 +32,15 @@ def end_with_parent() -> None:
         os._exit(1)  # Not sys.exit: the main thread may be in a kernel for minutes.
 
     threading.Thread(target=watch, name="tensorcfr-parent", daemon=True).start()
+
+
+def processor_seconds(pid: int) -> float:
+    """Return the processor time of a process; 0 on systems that have no file of it."""
+    with suppress(OSError):
+        # The name of the program, in parentheses, may have spaces.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def _ask_the_kernel() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 STATUS_OF_SIGNAL = 128
 """Exit status of a process that a signal ended, minus the number of the signal, as in shells."""
@@ -127,3 +128,22 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         finally:
             if listens:
                 signal.signal(signal.SIGINT, default)
+
+
+@contextmanager
+def delayed() -> Iterator[None]:
+    """Hold back signals that would raise an exception until the context has ended."""
+    handlers: dict[int, Any] = {}
+    arrived: dict[int, None] = {}
+    if threading.current_thread() is threading.main_thread():
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATIONS)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    try:
+        for number in handlers:
+            signal.signal(number, lambda signum, frame: arrived.setdefault(signum))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)

@@ -87,10 +87,12 @@ class CardInputs:
         of_card = _card_features(nodes.rules)
         self._of_hand = [of_card[hands].sum(axis=1) for hands in nodes.rules.hands]
         self._of_board = [_board_features(nodes, of_card, r) for r in range(len(nodes.boards))]
-        self.width = sum(
-            table.shape[1] for table in (self._of_decision, of_card, self._of_board[-1])
-        )
-        """Number of features of an infoset."""
+        widths = [table.shape[1] for table in (self._of_decision, of_card, self._of_board[-1])]
+        self.width, self.widest = sum(widths), max(widths)
+        """Number of features of an infoset, and of those that one table has."""
+        tables = [self._first_hand, self._of_decision, *self._of_hand, *self._of_board]
+        self.n_bytes = sum(table.nbytes for table in tables)
+        """Bytes of the tables from which features are computed."""
 
     @property
     def n_outputs(self) -> int:
@@ -234,7 +236,7 @@ class CardInfosets(CompiledSource):
         size = 2 * inputs.most_actions
         numbers = len(inputs.decision) * deals * size
         needed = bytes_of_buffers(record, game.n_players, inputs.most_actions) + 12 * numbers
-        needed += 4 * inputs.width * max(CardLearner.span * record.batch, PREDICTED)
+        needed += inputs.n_bytes + _scratch_bytes(record, inputs)
         if needed > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, int(limit))
         if numbers > INDEX_LIMIT:
@@ -288,6 +290,21 @@ class CardInfosets(CompiledSource):
             self._deals[:, offset] = np.arange(deals)
             self._deals[:, offset + 1 : offset + 1 + players] = 0
         self._next_deal[0] = 0
+
+
+def _scratch_bytes(record: Deep, inputs: CardInputs) -> int:
+    """Estimate the larger of the bytes of drawing deals and of fitting a network."""
+    row = 4 * inputs.width + 9 * inputs.n_outputs + 24
+    # Features are copied from one table after the other, by numbers of 8 bytes.
+    copied = 4 * inputs.widest + 240
+    infosets = int(np.bincount(inputs.player, minlength=1).max()) * record.traversals
+    # Probabilities are computed in six arrays over infosets and actions.
+    strategies = infosets * (16 + 50 * inputs.most_actions)
+    strategies += PREDICTED * (row + copied + 8 * (inputs.n_outputs + sum(record.layers)))
+    # One span is trained while the next one is drawn.
+    span = CardLearner.span * record.batch
+    fit = span * (2 * row + copied) + 40 * record.buffer
+    return max(32 * len(inputs.decision) * record.traversals + strategies, fit)
 
 
 def _outputs(

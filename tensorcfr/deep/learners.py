@@ -147,9 +147,10 @@ class NetworkLearner(Learner):
         losses: list[Any] = []
         for done in range(0, updates, self.span):
             drawn = self._draw(reservoir, player, min(self.span, updates - done), generator)
-            # JAX runs asynchronously: do not read its results here, so that training continues
-            # while the next batches are drawn.
+            # JAX runs asynchronously: this span trains while the batches of the next one are drawn.
+            # Reading the losses of the span before waits for its end, which frees its batches.
             begun, span_losses = network.train(begun, *drawn)
+            losses[-1:] = [np.asarray(loss) for loss in losses[-1:]]
             losses.append(span_losses)
         _check_losses(np.concatenate(losses), what)
         trained = np.array(begun[0], dtype=np.float32)

@@ -42,7 +42,7 @@ def numbers(words, pattern=WHOLE):
 def evaluate(rules, past, weights, chance):
     """Return for each player the sums of payoffs of a best response, and of the strategy.
 
-    The arguments are the actions and cards until a node, the weights of each player's hands there,
+    The arguments are the past of a node (empty in trees), the weights of each player's hands there,
     and chance's weight.  A path has the weights after an action, and the sums of all that follows.
     """
     start = [SimpleNamespace(weights=x, sums=0) for x in weights]
@@ -59,7 +59,7 @@ def evaluate(rules, past, weights, chance):
                 paths[player].sums += np.array([sums, sums * weights[player]])
         elif kind == "chance":
             need(sum(node.values()) == chance, "chance has other weights than before")
-            stack += [((*past, word), paths, weight) for word, weight in reversed(node.items())]
+            stack += [((*past, x)[: rules.past], paths, y) for x, y in reversed(node.items())]
         elif kind == "card":
             group, cards = node
             same = all((x == x[maps[k]]).all() for k, x in enumerate(weights) for maps in group)
@@ -84,7 +84,7 @@ def evaluate(rules, past, weights, chance):
             need(same, f"the infoset {label!r} has imperfect recall")
             for action, path in reversed([*zip(actions, after)]):
                 now = [*paths[:player], path, *paths[player + 1 :]]
-                stack.append(((*past, action), now, chance))
+                stack.append(((*past, action)[: rules.past], now, chance))
     for _, before, after in reversed(infosets.values()):
         best, value = np.swapaxes([path.sums for path in after], 0, 1)
         before.sums += np.array([best.max(axis=0), value.sum(axis=0)])
@@ -107,7 +107,7 @@ def tree(lines, players, unit):
         return kind, numbers(words, f"-?{WHOLE}")
 
     hands = [np.ones(1, dtype=object)] * players
-    return SimpleNamespace(lines=lines, unit=unit, hands=hands, node=node)
+    return SimpleNamespace(lines=lines, unit=unit, hands=hands, node=node, past=0)
 
 
 def goofspiel(lines, cards, bids, prizes, payoff):
@@ -135,7 +135,7 @@ def goofspiel(lines, cards, bids, prizes, payoff):
         return "infoset", [turn - 1, label, *map(str, left)]
 
     unit, hands = Fraction(1, 1 + (payoff == "point_difference")), [np.ones(1, dtype=object)] * 2
-    return SimpleNamespace(lines=lines, unit=unit, hands=hands, node=node)
+    return SimpleNamespace(lines=lines, unit=unit, hands=hands, node=node, past=None)
 
 
 def liars_dice(lines, dice, faces, bid_faces, wild):
@@ -155,7 +155,7 @@ def liars_dice(lines, dice, faces, bid_faces, wild):
         return "infoset", [len(line) % 2, " ".join(line), *after]
 
     unit, hands = Fraction(1, prod(map(len, rolls))), [np.ones(len(x), dtype=object) for x in rolls]
-    return SimpleNamespace(lines=lines, unit=unit, hands=hands, node=node, rolls=rolls)
+    return SimpleNamespace(lines=lines, unit=unit, hands=hands, node=node, rolls=rolls, past=None)
 
 
 class Poker:
@@ -164,7 +164,7 @@ class Poker:
     ``counts`` has the counts of a straight, of a flush and of both.
     """
 
-    ranks, suits, letters, size, cards, ante, actions = 13, 4, "cdhs", 2, 5, 0, 1
+    ranks, suits, letters, size, cards, ante, actions, past = 13, 4, "cdhs", 2, 5, 0, 1, None
     pot, stack, unit, rates, hands, merged = 0, 10**30, Fraction(1, 2), [1, 0, 0], ["all"] * 2, "no"
     board, dead, bets, caps, raises, counts = [], [], [], [], [], [(3, 1, 2), (3, 1, 3), (5,)]
 

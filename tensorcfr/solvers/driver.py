@@ -40,7 +40,7 @@ from .solver_arguments import (
     Target,
     to_game_unit,
 )
-from .warm_start import WarmStart, warm_state
+from .warm_start import UnsymmetricStartError, WarmStart, warm_state
 
 CHECKPOINT_SECONDS = 600.0
 """Default time between two checkpoint files, in seconds."""
@@ -198,13 +198,20 @@ def run(
     """
     request = request.with_game_of_start()
     request.check()
-    request = request.with_end().with_fitting_game()
+    request = request.with_end()
     if request.record.is_exact:
         solution = exact_solution(request)
     else:
         call_kernels = partial(_call_kernels, request, shows_values)
-        with compiled_ahead(call_kernels), closing(make_solver(request)) as solver:
-            solution = SolveLoop(solver, request, progress).run()
+        with compiled_ahead(call_kernels):
+            try:
+                solver = make_solver(request)
+            except UnsymmetricStartError:
+                # The warm start distinguishes infosets or actions that are merged.
+                request = replace(request, game=request.game.flat().without_merging())
+                solver = make_solver(request)
+            with closing(solver):
+                solution = SolveLoop(solver, request, progress).run()
     if request.checkpoint is not None:
         try:
             solution.save(request.checkpoint, force=True)

@@ -30,7 +30,7 @@ from .solver_arguments import (
     chunks_error,
     to_game_unit,
 )
-from .warm_start import WarmStart, game_for_start
+from .warm_start import WarmStart
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -154,19 +154,6 @@ class SolveRequest:
         if not has_copies or equal_merging(start.problem.merged, setting.merged):
             return self
         return replace(self, game=start.game)
-
-    def with_fitting_game(self) -> SolveRequest:
-        """Return the request for the unmerged game if the warm start needs that game."""
-        if self.warm_start is None:
-            return self
-        game = game_for_start(
-            self.game,
-            self.record,
-            self.warm_start,
-            iterations=self.warm_iterations,
-            locks=self.locks,
-        )
-        return self if game is self.game else replace(self, game=game)
 
     @property
     def is_automatic(self) -> bool:

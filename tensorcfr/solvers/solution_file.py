@@ -261,14 +261,19 @@ def unpack_solution(
 
 
 def _check_touched(state: Any) -> None:
-    """Check that a state's counts of visited nodes leave room for more in 64 bits.
+    """Check the counts of visited nodes and decision nodes, which must leave room for more in 64
+    bits.
 
     Raises:
-        ValueError: A count is negative or too large.
+        ValueError: A count is impossible.
     """
-    touched = getattr(state, "touched", None)
-    if touched is not None and ((touched < 0) | (touched > MAX_TOUCHED)).any():
-        raise ValueError(f"the solver's touched holds {touched.tolist()}")
+    if (touched := getattr(state, "touched", None)) is not None:
+        nodes, decisions = touched.tolist()
+        if not 0 <= decisions <= nodes <= MAX_TOUCHED:
+            raise ValueError(
+                f"the solver's touched holds {[nodes, decisions]}: it counts nodes, at most "
+                f"{MAX_TOUCHED}, and the decision nodes among them"
+            )
 
 
 def _can_be_evaluated(game: CompiledGame, algorithm: Record) -> bool:

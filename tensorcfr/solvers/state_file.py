@@ -99,20 +99,15 @@ def wrong_state(form: ChunkedForm, state: Any) -> str | None:
 
     Args:
         form: The game that the arrays are over.
-        state: ``strategy`` and ``cumulative``; ``reach``, ``last`` and ``touched`` if the solver
-            has them.
+        state: ``strategy`` and ``cumulative``; ``reach`` and ``last`` if the solver has them.
     """
     if wrong := wrong_strategy(form, state.strategy):
         return f"strategy: {wrong}"
     if (i := first_true(~(state.cumulative >= 0.0))) is not None:
         return f"cumulative[{i}] is {state.cumulative[i]}"
-    for name in ("last", "touched"):
-        counted = getattr(state, name, None)
-        if counted is not None and counted.size and counted.min() < 0:
-            return f"{name} holds {counted.min()}, but it is a count"
-    touched = getattr(state, "touched", None)
-    if touched is not None and touched[1] > touched[0]:
-        return f"touched is {touched.tolist()}: more decision nodes than nodes"
+    last = getattr(state, "last", None)
+    if last is not None and last.size and last.min() < 0:
+        return f"last holds {last.min()}, but it is a count"
     reach = getattr(state, "reach", None)
     return None if reach is None else wrong_reach(form.trunk, state.strategy, reach)
 

@@ -213,28 +213,6 @@ def _symmetric(
     return equal
 
 
-def game_for_start(
-    game: CompiledGame,
-    algorithm: Record,
-    source: WarmStart,
-    *,
-    iterations: float,
-    locks: LocksLike | None,
-) -> CompiledGame:
-    """Return the game that a solve with a warm start solves.
-
-    It is the same game without merging if the warm start distinguishes infosets or actions that are
-    merged in a game of hidden moves.  The arguments are those of :func:`warm_state`.
-    """
-    if game.chunked_form(merged=True).trunk.copies is None:
-        return game
-    try:
-        warm_state(game, algorithm, source, iterations=iterations, locks=locks)
-    except UnsymmetricStartError:
-        return game.flat().without_merging()
-    return game
-
-
 def regrets_for(
     form: ChunkedForm,
     strategy: np.ndarray,

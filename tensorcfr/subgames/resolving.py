@@ -220,7 +220,7 @@ def resolve(
             opponent then chooses, with every hand, one of the ``continuations`` for the rest of the
             game, in which the player follows the blueprint (Brown, Sandholm and Amos, 2018). The
             resolved strategies are safe if some continuation is a best response wherever it is
-            needed.
+            needed. A player without a decision within these steps keeps the blueprint.
         continuations: Strategies that the opponent may choose among: policies of the game, or
             solutions, of which the opponent's part is used. By default only the blueprint, which
             assumes that the opponent follows it.

@@ -344,6 +344,9 @@ class Session:
     def joint_play(self, iterations: Any) -> dict[str, Any]:
         """Return how far the joint play of CFR+ is from a coarse correlated equilibrium.
 
+        The time is in proportion to the iterations, after the first request on a machine, which
+        compiles kernels.
+
         Args:
             iterations: Number of iterations, with simultaneous updates and the locks of the first
                 solution.

@@ -43,6 +43,7 @@ from tensorcfr.errors import InvariantError
 from tensorcfr.evaluation.linear_program import equilibrium
 from tensorcfr.model.arrays import Copies
 from tensorcfr.model.flat_game import Merged
+from tensorcfr.solvers import warm_start
 from tensorcfr.solvers.warm_start import UnsymmetricStartError, warm_state
 
 SYMMETRIC = HideAndSeek(3, seed=1)
@@ -283,6 +284,19 @@ def test_warm_starts_that_distinguish_choices_are_solved_unmerged() -> None:
             again.policy.probabilities,
             solve(whole, start=solutions[1], iters=10).policy.probabilities,
         )
+
+
+def test_a_warm_start_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first attempt shows whether it distinguishes choices."""
+    begin, games = warm_start._begin, []
+
+    def counted(problem: Any, *arguments: Any) -> Any:
+        games.append(problem.game)
+        return begin(problem, *arguments)
+
+    monkeypatch.setattr(warm_start, "_begin", counted)
+    solve(hide_and_seek(), "cfr", iters=1, warm_start=Policy.uniform(hide_and_seek()))
+    assert games == [hide_and_seek()]
 
 
 def test_regrets_of_a_game_with_other_copies_are_no_start() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tensorcfr.algorithms import DEEP_CFR, EXTERNAL_SAMPLING
 from tensorcfr.deep import DeepSolver
 from tensorcfr.deep.card_infosets import CardInputs
 from tensorcfr.deep.card_solver import CardDeepSolver
-from tensorcfr.errors import CutError
+from tensorcfr.errors import CutError, MemoryLimitError
 
 QUICK = DEEP_CFR(traversals=40, updates=60, batch=64, strategy_updates=60, buffer=2000)
 pytestmark = pytest.mark.usefixtures("networks")
@@ -149,3 +150,18 @@ def test_other_games_are_flat() -> None:
         DeepSolver(compile_game("leduc", cut=1), QUICK)
     with pytest.raises(CutError, match="an exact average of networks needs a flat game"):
         CardDeepSolver(leduc(), QUICK).evaluate_exact_average()
+
+
+def test_memory_is_told_in_full() -> None:
+    """Of drawing many deals, which takes more here than training."""
+    record = QUICK(traversals=4000, updates=5)
+    with pytest.raises(MemoryLimitError) as refused:
+        CardDeepSolver(leduc(), record, memory_limit=1)
+    CardDeepSolver(leduc(), record).iterate(1)  # What is made once is not the solver's.
+    tracemalloc.start()
+    try:
+        CardDeepSolver(leduc(), record, memory_limit=refused.value.needed).iterate(1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= refused.value.needed <= 3.0 * peak

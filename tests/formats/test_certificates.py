@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
@@ -550,6 +551,27 @@ def test_the_second_checker_refuses_them_too(
     run = subprocess.run([second_checker, path], capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert run.stderr.startswith("refused: ")
+
+
+def test_deep_trees_take_memory_by_their_size() -> None:
+    """The past of all open nodes would take 16 MB: 2,000 x 2,000 / 2 words of 8 bytes."""
+    levels = range(2000)
+    tree = [f"infoset 0 {k} go end\n{k} go 1 end 0" for k in levels]
+    tree += ["end 2 -2", *("end 0 0" for _ in levels)]
+    head = "game tree\nplayers 2\nunit 1\ntotals 1 1 1"
+    claims = "exploitability 0 0\n" + "\n".join(
+        f"{name}_{player} {worth} {worth}"
+        for player, worth in enumerate((2, -2))
+        for name in ("value", "best_response")
+    )
+    lines = "\n\n".join((head, claims, "\n".join((*tree, ""))))
+    text = signed(lines.replace(" ", "\t").replace("_", " "))
+    tracemalloc.start()
+    proven = checker.check(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert proven["value 0"] == 2
+    assert peak < 10e6
 
 
 def test_no_proof_of_the_tree_hides_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:

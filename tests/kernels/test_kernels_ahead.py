@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -156,10 +157,52 @@ def test_a_helper_that_does_not_answer_is_ended(
 ) -> None:
     if not jit_ahead._can_fork():
         pytest.skip("another system, or other threads run")
-    for module in (jit_ahead, jit_pieces):
-        monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(jit_pieces, "PATIENCE", 0.1)
     monkeypatch.setattr(jit_ahead, "serve", lambda *_: time.sleep(1000))
     assert_this_process_compiles(kernels)
+
+
+@pytest.mark.parametrize(("seconds", "is_waited_for"), [(0.5, True), (1000.0, False)])
+def test_a_slow_helper_is_waited_for_while_it_works(
+    kernels: ModuleType, seconds: float, is_waited_for: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not jit_ahead._can_fork():
+        pytest.skip("another system, or other threads run")
+    serve = jit_ahead.serve
+
+    def serve_slowly(*arguments: Any) -> None:
+        while time.process_time() < seconds:  # Of the copy, which begins with 0.
+            pass
+        serve(*arguments)
+
+    monkeypatch.setattr(jit_pieces, "PATIENCE", 0.2)
+    monkeypatch.setattr(jit_pieces, "MOST_PATIENCE", 100.0 if is_waited_for else 1.0)
+    monkeypatch.setattr(jit_ahead, "serve", serve_slowly)
+    use(kernels)
+    assert bool(kernels.short.stats.cache_hits) == is_waited_for
+
+
+def test_an_interrupt_at_the_end_leaves_no_helper_behind(
+    kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not jit_ahead._can_fork():
+        pytest.skip("another system, or other threads run")
+    before = set(jit_ahead.multiprocessing.active_children())
+    ended, helpers = jit_ahead._Fork.communicate, []
+
+    def interrupted(fork: Any) -> None:
+        helpers.append(fork._process)
+        signal.raise_signal(signal.SIGINT)
+        ended(fork)
+
+    monkeypatch.setattr(jit_ahead, "available_cores", lambda: 3)
+    monkeypatch.setattr(jit_ahead, "serve", lambda *_: time.sleep(1000))
+    monkeypatch.setattr(jit_pieces, "PATIENCE", 0.1)
+    monkeypatch.setattr(jit_ahead._Fork, "communicate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        use(kernels)
+    assert len(helpers) == 2
+    assert set(jit_ahead.multiprocessing.active_children()) == before
 
 
 def test_the_number_of_helpers_is_checked(

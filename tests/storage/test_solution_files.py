@@ -158,7 +158,7 @@ SWEPT: list[tuple[Spoil, str]] = [
 SAMPLED: list[tuple[Spoil, str]] = [
     (change("solution/strategy", 2, 0.9), "the solver's strategy: the probabilities of infoset"),
     (change("solution/last", 2, -1.0), "the solver's last holds -1.0, but it is a count"),
-    (change("solution/touched", 1, 10**9), "more decision nodes than nodes"),
+    (change("solution/touched", 1, 10**9), "the decision nodes among them"),
     (change("solution/generator", slice(None), 0), "generator holds only zeros"),
     (change("solution/baseline", (0, 3), np.nan), "baseline holds a number that is not finite"),
 ]

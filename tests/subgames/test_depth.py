@@ -7,7 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from support.slow_subgames import Spot
 from tensorcfr import Policy, compile_game, evaluate, resolve, solve
+from tensorcfr.games import make_game
 from tensorcfr.subgames.depth import expected_payoffs, leaves_below
 from tensorcfr.subgames.roots import find_roots
 
@@ -140,6 +142,38 @@ def test_expected_payoffs_count_cards_that_are_dealt() -> None:
     np.testing.assert_allclose(
         (paid * nodes.deal_probability(0)).sum(axis=(1, 2)), expected, atol=1e-12
     )
+
+
+def test_leduc_is_worth_as_much_as_by_a_slow_linear_program() -> None:
+    """One step after the call only player 1 acts, so player 0 keeps the blueprint."""
+    leduc = compile_game("leduc")
+    uniform = Policy.uniform(leduc)
+    calls = Policy.from_mapping(leduc, {label: {"call": 1.0} for label in leduc.infoset_labels})
+    slow, moved, rows = Spot(make_game("leduc"), ("call",)), [], dict(uniform)
+    for player, depth, method in ((0, 1, "resolve"), (1, 1, "maxmargin"), (0, 2, "resolve")):
+        (found,) = resolve(
+            leduc,
+            uniform,
+            "call",
+            player=player,
+            method=method,
+            algorithm="lp",
+            depth_limit=depth,
+            continuations=(uniform, calls),
+        ).subgames
+        best = slow.best_gadget(
+            rows,
+            player,
+            found.alternative,
+            margin=method == "maxmargin",
+            depth=depth,
+            continuations=(rows, dict(calls)),
+        )
+        value, total = found.solution.value, slow.weights(rows, 1 - player).sum()
+        worth = value[player] if method == "maxmargin" else value[1 - player] * total
+        assert worth == pytest.approx(best, abs=EXACT)
+        moved.append(found.least_margin != pytest.approx(0, abs=EXACT))
+    assert moved == [False, True, True]
 
 
 def test_bad_input_is_named() -> None:

@@ -110,10 +110,19 @@ class Spot:
     # ---------------------------------------------------------------- exact gadgets
 
     def best_gadget(
-        self, policy: Strategy, player: int, alternative: np.ndarray, *, margin: bool
+        self,
+        policy: Strategy,
+        player: int,
+        alternative: np.ndarray,
+        *,
+        margin: bool,
+        depth: int = -1,
+        continuations: tuple[Strategy, ...] = (),
     ) -> float:
         """By one linear program over the strategies of ``player`` here: the largest least margin,
-        or the least sum over the opponent's hands of max(alternative, value) times weight."""
+        or the least sum over the opponent's hands of max(alternative, value) times weight.  After
+        ``depth`` public steps ``player`` follows ``policy``, and every hand of the opponent the
+        best of the ``continuations``."""
         from scipy.optimize import linprog
 
         opponent = 1 - player
@@ -126,9 +135,16 @@ class Spot:
             return columns.setdefault(key, len(columns))
 
         def descend(
-            hand: int, w: np.ndarray, plan: list[int], state: Any, path: str
+            hand: int, w: np.ndarray, plan: list[int], state: Any, path: str, left: int
         ) -> dict[int, float]:
             node = self.rules.node(state)
+            if left == 0 and not isinstance(node, Payoff):
+                best = column("leaf", hand, path)
+                for other in continuations:
+                    paid = self._followed(other, policy, opponent, hand, w, state, path)
+                    row = add({plan[h]: paid[h]} for h in np.flatnonzero(w).tolist())
+                    rows.append((add([row, {best: -1.0}]), 0.0, False))
+                return {best: 1.0}
             if isinstance(node, Payoff):
                 found: dict[int, float] = {}
                 for h, paid in enumerate(self.payoff(node, opponent, hand, w)):
@@ -136,7 +152,7 @@ class Spot:
                         found[plan[h]] = found.get(plan[h], 0.0) + w[h] * paid
                 return found
             below = lambda weights, plans, step: descend(  # noqa: E731
-                hand, weights, plans, self.rules.next(state, step), f"{path} {step}"
+                hand, weights, plans, self.rules.next(state, step), f"{path} {step}", left - 1
             )
             if isinstance(node, Chance):
                 return add(
@@ -164,7 +180,7 @@ class Spot:
         rows.extend(({x: 1.0}, 1.0, True) for x in start)
         objective: dict[int, float] = {column("margin"): -1.0} if margin else {}
         for hand in np.flatnonzero(total).tolist():
-            value = descend(hand, weights[hand], start, self.state, self.path)
+            value = descend(hand, weights[hand], start, self.state, self.path, depth)
             least = alternative[hand] * total[hand]
             if margin:
                 rows.append((add([value, {column("margin"): total[hand]}]), least, False))
@@ -186,6 +202,36 @@ class Spot:
         )
         assert result.status == 0, result.message
         return -result.fun if margin else result.fun
+
+    def _followed(
+        self,
+        own: Strategy,
+        others: Strategy,
+        player: int,
+        hand: int,
+        w: np.ndarray,
+        state: Any,
+        path: str,
+    ) -> np.ndarray:
+        """What a hand of ``player`` gets against each other hand, times the weights ``w``."""
+        node = self.rules.node(state)
+        if isinstance(node, Payoff):
+            return w * self.payoff(node, player, hand, w)
+        total = np.zeros(len(w))
+        for step in node.outcomes if isinstance(node, Chance) else node.actions:
+            if isinstance(node, Chance):
+                share: Any = self.given(node.outcomes[step], player, hand, w)
+            else:
+                mine, public = node.player == player, self.public(node, path)
+                rows = [
+                    (own if mine else others).get(self.label(node.player, h, public))
+                    for h in ([hand] if mine else range(len(w)))
+                ]
+                share = np.array([row[str(step)] if row else 0.0 for row in rows])
+            total += self._followed(
+                own, others, player, hand, w * share, self.rules.next(state, step), f"{path} {step}"
+            )
+        return total
 
     def gadget_cfr_plus(
         self, policy: Strategy, player: int, alternative: np.ndarray, iterations: int
