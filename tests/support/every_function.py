@@ -523,6 +523,7 @@ ROWS: dict[str, Callable[[Case], Any]] = {
 
 # ------------------------------------------------------------------------------------ the cells
 
+
 def differences(found: Any, wanted: Any, place: str = "") -> Iterator[str]:
     """List where two nested answers differ, in words."""
     if isinstance(wanted, Mapping):
