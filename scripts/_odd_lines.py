@@ -162,13 +162,21 @@ class Server:
                 answer.append(found)
 
 
+def with_tree(folder: Path) -> Server:
+    """Return a process that has answered :data:`GOOD`."""
+    server = Server(folder)
+    for line in GOOD:
+        server.ask(line)
+    return server
+
+
 def prepare(folder: Path, kinds: list[str]) -> None:
     """Write the script that some lines load; it loads itself."""
     (folder / "script.txt").write_text("\n".join(GOOD[:15]) + "\nload_script script.txt\n")
 
 
 class Inputs:
-    """Lines, the first of which make a tree.
+    """Lines to a process that has a tree.
 
     Args:
         folder: Folder of the process.
@@ -177,7 +185,7 @@ class Inputs:
     """
 
     def __init__(self, folder: Path, seed: int, kind: str) -> None:
-        self.folder, self.seed, self.server = folder, seed, Server(folder)
+        self.folder, self.seed, self.server = folder, seed, with_tree(folder)
 
     def try_input(self, number: int, watch: Watch) -> str:
         """Send a line; return the kind of its answer.
@@ -185,7 +193,7 @@ class Inputs:
         Raises:
             DefectError: The process has ended, or does not answer; the next line goes to a new one.
         """
-        line = GOOD[number] if number < len(GOOD) else line_of(Random(f"{self.seed} {number}"))
+        line = line_of(Random(f"{self.seed} {number}"))
         if number % SURVIVES == SURVIVES - 1:
             line = READY
         try:
@@ -194,6 +202,6 @@ class Inputs:
                 raise DefectError(f"it answers {answer}")
         except DefectError as error:
             self.server.process.kill()
-            self.server = Server(self.folder)
+            self.server = with_tree(self.folder)
             raise DefectError(f"{line[:200]!r}: {error}") from error
         return "error" if answer and answer[-1].startswith("ERROR") else "another answer"

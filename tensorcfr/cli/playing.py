@@ -28,7 +28,6 @@ from .declared_options import Algorithm, FromZero, command
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
 BLUEPRINT_ITERATIONS = 200
-QUOTED_SPOTS = " or ".join(map(repr, SPOTS))
 WORST = 3
 """Largest number of actions in the summary of a training."""
 
@@ -38,7 +37,7 @@ class PlayOptions:
     """Options of ``play``, in addition to the options of a spot.
 
     Options:
-        source: A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; {QUOTED_SPOTS}
+        source: A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; one of {SPOTS}
             with the options of a spot; a file with a spot ({ENDINGS}); or a solution (.npz), which
             becomes the blueprint.
         player (NUMBER): Play as this player; in hold'em player 0 acts first.

@@ -55,8 +55,8 @@ def counted(
 @pytest.mark.parametrize(
     ("width", "dealt", "kind"),
     [
-        *((width, dealt, RandomCards) for width, dealt in ((1, 0), (1, 2), (2, 0), (3, 0), (4, 1))),
-        (2, 1, TwoRankings),
+        *((1, 0, RandomCards), (1, 2, RandomCards), (2, 0, RandomCards), (2, 1, RandomCards)),
+        *((3, 0, RandomCards), (4, 1, RandomCards), (2, 1, TwoRankings)),
     ],
 )
 def test_equities_are_those_of_all_pairs(
@@ -79,14 +79,15 @@ def test_equities_of_three_are_those_of_all_triples(
     width: int, dealt: int, competing: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "TOGETHER", 2)
-    kind = TwoRankingsOfThree if width == 2 else ThreeRandom
-    rules = kind(width, cards=8, width=width, rounds=2, public=1, suits=2)
-    rng = np.random.default_rng(1)
-    weights = [own * (rng.random(len(own)) < 0.7) for own in rules.weights]
-    found = equities_of_three(rules, rules.board, weights, dealt, competing)
-    expected = equities_by_triples(rules, rules.board, weights, dealt, competing)
-    for own, twin in zip(found, expected, strict=True):
-        np.testing.assert_allclose(own, twin, rtol=0, atol=1e-12)
+    kinds: tuple[Any, ...] = (ThreeRandom, TwoRankingsOfThree)
+    for kind in kinds if width == 2 else kinds[:1]:
+        rules = kind(width, cards=8, width=width, rounds=2, public=1, suits=2)
+        rng = np.random.default_rng(1)
+        weights = [own * (rng.random(len(own)) < 0.7) for own in rules.weights]
+        found = equities_of_three(rules, rules.board, weights, dealt, competing)
+        expected = equities_by_triples(rules, rules.board, weights, dealt, competing)
+        for own, twin in zip(found, expected, strict=True):
+            np.testing.assert_allclose(own, twin, rtol=0, atol=1e-12)
 
 
 DECKS = {

@@ -103,13 +103,18 @@ def test_that_is_merged_which_automorphisms_map(rules: Game) -> None:
     assert named(actions) == named(expected[1])
 
 
-def test_wrong_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "change", [{"extra": 1e-6}, {"wind": 0.5 + 1e-6}], ids=["a payoff", "a chance"]
+)
+def test_wrong_classes_are_refused(
+    change: dict[str, float], merges_always: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Classes come from hashes, which may be equal by chance; here all payoffs have one hash."""
     monkeypatch.setattr(
         symmetric_choices, "float_bits", lambda payoffs: np.zeros(len(payoffs), np.uint64)
     )
     with pytest.raises(InvariantError, match=r"^M7 "):
-        compile_game(HideAndSeek(3, seed=1, extra=0.5))
+        compile_game(HideAndSeek(3, seed=1, **change))
 
 
 @pytest.mark.parametrize(("wind", "merged"), [(0.5, 4), (0.5 + 1e-9, 5), (0.5 - 1e-9, 5)])

@@ -20,7 +20,7 @@ from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.equity import equities
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.errors import GameError
-from tensorcfr.games import make_spot
+from tensorcfr.games import SPOTS, make_spot
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.games.poker import ranges as whole_deck
 from tensorcfr.games.poker.deck import CARDS, RANKS, hand_label, read_cards
@@ -248,9 +248,9 @@ def test_flops_stand_for_those_of_a_whole_deck() -> None:
 
 
 def test_all_spots_read_dead_cards() -> None:
-    for name in ("holdem", "omaha"):
-        ranges = ("AA", "KK") if name == "holdem" else ("AAKK", "KKQQ")
-        spot = make_spot(game=name, **SPOT, ranges=ranges, dead="As 2c")
-        assert read_cards("As", "")[0] in spot.dead
-        assert len(spot.dead) == 2
+    ranges = {"holdem": "AA", "short_deck": "AA", "omaha5": "AAKKQ"}
+    for name in SPOTS:
+        spot = make_spot(game=name, **SPOT, ranges=[ranges.get(name, "AAKK")] * 2, dead="As 7c")
+        low = range(16 if "short" in name else 0)  # A short deck does not have them.
+        assert sorted(spot.dead) == [*low, *sorted(read_cards("As 7c", ""))]
         assert not (spot.hands[0] == CARDS.index("As")).any()

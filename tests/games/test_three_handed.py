@@ -93,8 +93,18 @@ def test_orders_are_those_of_every_deal(rules: ThreeHandedPush) -> None:
     np.testing.assert_array_equal(count_disjoint(hands, classes), disjoint)
 
 
-@pytest.mark.parametrize("prizes", [False, True])
-def test_equal_to_the_flat_game(rules: ThreeHandedPush, prizes: bool, interpreted: None) -> None:
+@pytest.mark.parametrize(
+    ("prizes", "as_python"),
+    [
+        *((prizes, True) for prizes in (False, True)),
+        pytest.param(False, False, marks=[pytest.mark.full, pytest.mark.compiled]),
+    ],
+)
+def test_equal_to_the_flat_game(
+    rules: ThreeHandedPush, prizes: bool, as_python: bool, request: pytest.FixtureRequest
+) -> None:
+    if as_python:
+        request.getfixturevalue("interpreted")
     hand: Any = rules
     if prizes:
         hand = tournament(rules, stacks=rules.stacks, payouts=(5, 2), others=(2,))
@@ -105,7 +115,7 @@ def test_equal_to_the_flat_game(rules: ThreeHandedPush, prizes: bool, interprete
     ]
     assert counts[0] == counts[1]
     one, other = Solver(game, "cfr"), Solver(flat, "cfr")
-    assert_same_solves(one, other, (1, 1, 1, 7))
+    assert_same_solves(one, other, (1, 1, 1, 7) if as_python else (1, 1, 1, 7, 40))
 
 
 def test_side_pots(rules: ThreeHandedPush) -> None:

@@ -6,7 +6,7 @@ the single entries of a game, every function computes the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from support.equality import PerturbedHands
-from support.products import product, random_reach
+from support.products import pay, random_reach
 from tensorcfr import Solver, compile_game, load_game, payoff, save_game, solve
 from tensorcfr._util.jit import inlined
 from tensorcfr._util.jit_cache import KernelCache
@@ -195,7 +195,7 @@ def spoiled(game: FlatGame, **arrays: np.ndarray) -> FlatGame:
     return replace(game, form=game.form._replace(operator=operator))
 
 
-def check_products(games: Pair, kernel: Callable[..., None]) -> None:
+def check_products(games: Pair) -> None:
     """Of the method and of the kernel, and the entries behind both."""
     entries, outer = games
     reach = random_reach(entries)
@@ -205,7 +205,7 @@ def check_products(games: Pair, kernel: Callable[..., None]) -> None:
             payoff.product(outer.form, player, reach), expected, rtol=1e-12, atol=1e-15
         )
         g = np.full(entries.n_sequences, np.nan)
-        kernel(outer.form, player, reach, g)
+        pay(outer.form, player, reach, g)
         own = slice(*entries.form.player_sequences[player : player + 2])
         np.testing.assert_allclose(g[own], expected, rtol=1e-12, atol=1e-15)
         found, wanted = (
@@ -219,7 +219,7 @@ def check_products(games: Pair, kernel: Callable[..., None]) -> None:
 
 
 def test_products(games: Pair, interpreted: None) -> None:
-    check_products(games, getattr(product, "py_func", product))
+    check_products(games)
 
 
 def assert_solved_alike(games: Pair, algorithm: str) -> None:
@@ -245,7 +245,7 @@ def test_solutions(games: Pair, algorithm: str, interpreted: None) -> None:
 def test_compiled_solutions(games: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     # Other processes cannot import the class, and would remove a cache that holds it.
     monkeypatch.setattr(KernelCache, "save_overload", lambda *_: None)
-    check_products(games, product)
+    check_products(games)
     assert_solved_alike(games, "cfr")
 
 

@@ -163,7 +163,6 @@ def test_a_thread_that_fails(
 
 
 @pytest.mark.full
-@pytest.mark.full
 def test_a_rule_that_cannot_be_compiled() -> None:
     """One line says so, also in a game in chunks; ``test_odd_corners.py`` has other games."""
 

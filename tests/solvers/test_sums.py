@@ -31,7 +31,7 @@ def check_sums(one: Solution | Solver, other: Solution | Solver, slack: float = 
         pairs += zip(rows[key], numbers, strict=True)
         regret, strategy = found[key[0]]
         assert rows[key] == (regret[key[1]], strategy[key[1]])
-    np.testing.assert_allclose(*np.transpose(pairs), rtol=slack, atol=slack)
+    np.testing.assert_allclose(*np.transpose(pairs), rtol=slack, atol=slack, equal_nan=False)
 
 
 def solved(game: CompiledGame, algorithm: str = "cfr", iters: int = 3, **options: Any) -> Solution:

@@ -523,8 +523,6 @@ ROWS: dict[str, Callable[[Case], Any]] = {
 
 # ------------------------------------------------------------------------------------ the cells
 
-FLAT_ONLY = "is in chunks"
-
 
 def differences(found: Any, wanted: Any, place: str = "") -> Iterator[str]:
     """List where two nested answers differ, in words."""

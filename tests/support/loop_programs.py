@@ -256,10 +256,6 @@ AT_ONCE = (
     "    strategy = node.strategy\n",
     "    node.update_strategy()\n    strategy = node.strategy\n",
 )
-TRAINED = (
-    "    for node in nodes.values():\n        node.update_strategy()\n",
-    "",
-)
 WRONG = [
     # Mistakes of real programs and questions.
     WrongProgram(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from tensorcfr import CompiledGame
-from tensorcfr.kernels.evaluation import add_payoffs
+from tensorcfr.kernels import evaluation
 from tensorcfr.model.arrays import NO_PARENT, SequenceForm, frozen_arrays
 
 
 def pay(form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray) -> None:
     """The payoff product of a form, by a kernel that solves compile, too."""
     g[form.of_player(player)] = 0.0
-    add_payoffs(frozen_arrays(form), player, reach, g)
+    evaluation.add_payoffs(frozen_arrays(form), player, reach, g)
 
 
 def check_product(form: SequenceForm) -> None:
