@@ -109,7 +109,7 @@ class NoLimitPoker(DeckOfPoker):
         self.defaults = Defaults(units={"chips": 1.0, "mbb": least / 1000.0})
         smallest = Decimal(1).scaleb(-DECIMALS)
         small_blind, big_blind, stack, least_raise, pot = (
-            round(Decimal(str(amount)) / smallest)
+            round(Decimal(str(float(amount))) / smallest)
             for amount in (*blinds, self.stack, least, 2 * ante)
         )
         self.betting = RoundedBetting(

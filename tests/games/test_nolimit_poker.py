@@ -6,6 +6,7 @@ Against OpenSpiel: ``formats/test_universal_poker.py``.
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -242,6 +243,11 @@ class Wrong(EveryRound):
     def node(self, state: Any) -> Any:
         node = super().node(state)
         return self.end if self.end is not None and isinstance(node, Showdown) else node
+
+
+def test_chips_are_any_real_numbers() -> None:
+    rules = NoLimitPoker(stacks=Fraction(41, 2), ante=Fraction(1, 8), blinds=(Fraction(1, 2), 1))
+    assert rules.betting == NoLimitPoker(stacks=20.5, ante=0.125, blinds=(0.5, 1)).betting
 
 
 def test_boards_that_tell_suits_apart() -> None:

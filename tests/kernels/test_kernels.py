@@ -301,7 +301,8 @@ def test_small_games_count_few_references() -> None:
     solver = Solver(compile_game("kuhn"), CFR_PLUS)
     kernel = numba.njit(nogil=True, **jit._OPTIONS)(sweeps.iterate.py_func)
     schedule, floors = CFR_PLUS.schedule(1, 0), CFR_PLUS.floors(1, 0)
+    turns = CFR_PLUS.turns(1, 0, 2)
     part, counters = solver._passes.whole, np.zeros((1, BARRIER_COUNTERS), dtype=np.int64)
-    kernel(part, CFR_PLUS.rule, schedule, floors, True, None, 0, 1, counters)
+    kernel(part, CFR_PLUS.rule, schedule, floors, turns, None, 0, 1, counters)
     (code,) = kernel.inspect_asm().values()
     assert 0 < len(re.findall("NRT_(?:incref|decref)", code)) <= 20
