@@ -243,7 +243,6 @@ class WrongOfThree(TwoRankingsOfThree):
         (Wrong(rankings=3), r"the shape \(2, \d+\), not \(3, \d+\)"),
         (Wrong(rankings=0), "rankings must be a whole number from 1, not 0"),
         (Wrong(rankings=2.0), "rankings must be a whole number from 1, not 2.0"),
-        (OtherNumbers(np.float64), "strength returns an array of float64, not of int64"),
         (
             WrongOfThree(2, cards=7, width=1, rounds=0, public=0),
             "with 2 rankings, the SidePots after .* can have no utility",
@@ -252,6 +251,7 @@ class WrongOfThree(TwoRankingsOfThree):
             partial(TwoRankingsOfSuits, 3, **SUITS),
             "changes strengths: ",
         ),
+        (OtherNumbers(np.float64), "strength returns an array of float64, not of int64"),
     ],
 )
 def test_wrong_rankings(rules: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
