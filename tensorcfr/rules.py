@@ -404,7 +404,7 @@ class CardGame(BaseRules):
         """Return :meth:`strength` ranking by ranking, int64 (rankings, hands).
 
         Raises:
-            GameError: The rules return another shape.
+            GameError: The rules return another shape, or numbers that are not whole.
         """
         strengths = np.atleast_2d(self.strength(board, hands))
         if strengths.shape != (self.rankings, len(hands)):
@@ -412,7 +412,12 @@ class CardGame(BaseRules):
                 f"{self.name}: strength returns an array of the shape {strengths.shape}, not "
                 f"{(self.rankings, len(hands))}: rankings and hands"
             )
-        return strengths
+        if strengths.size and not np.can_cast(strengths.dtype, np.int64):
+            raise GameError(
+                f"{self.name}: strength returns an array of {strengths.dtype}, not of int64"
+            )
+        # Differences of unsigned numbers would never be negative.
+        return strengths.astype(np.int64, copy=False)
 
     def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
         """Count the boards, completed by some more cards, on which the hands of player 0 win, and

@@ -29,6 +29,14 @@ class Unscheduled(Record):
         """Yield a single run of all iterations; the average is never restarted."""
         yield 1.0, count
 
+    def weights(self, t: np.ndarray) -> np.ndarray:
+        """Refuse: iterations of these algorithms have no averaging weights.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(f"{self.name} has no averaging weights, so its regrets are not summed")
+
 
 EXTENSIVE = {
     "efce": "extensive-form correlated equilibria",

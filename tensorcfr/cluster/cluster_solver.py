@@ -315,8 +315,8 @@ def traffic_of(shares: Sequence[BranchShare], algorithm: Algorithm, precision: s
 
     Every iteration receives the values of all players' entries once, and sends their reaches once;
     with alternating updates, once for each other player.  Then the first iteration of a call of
-    :meth:`ClusterSolver.iterate` sends the reaches of player 0 a second time, which is not counted
-    here.
+    :meth:`ClusterSolver.iterate` sends the reaches of the first player to update once more, which
+    is not counted here.
 
     Args:
         shares: The shares of all workers.

@@ -225,6 +225,7 @@ def test_the_same_seed_gives_the_same_regrets() -> None:
         ("cfr", {"checkpoints": [1.5]}, "checkpoints must be a whole number >= 1, not 1.5"),
         ("cfr", {"checkpoints": [1], "seed": 1}, "cfr draws no random numbers"),
         ("lp", {"checkpoints": [1]}, "lp does not iterate: it has no regrets"),
+        ("mmd-agent", {"checkpoints": [1]}, "mmd-agent has no averaging weights, so its regrets"),
         ("cfrr", {"checkpoints": [1]}, "no algorithm 'cfrr'"),
         ("cfr", {"checkpoints": [1], "locks": {"T": {"bet": 1}}}, "kuhn has no infoset 'T'"),
         (

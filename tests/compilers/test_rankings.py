@@ -23,6 +23,7 @@ from support.triples import paid, sums_over_triples
 from tensorcfr import GameError, Policy, Solver, compile_game, resolve, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.compilers import game_size
+from tensorcfr.compilers.dealt_rules import as_histories
 from tensorcfr.games.tournaments import tournament
 from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Runout, Showdown, SidePots
@@ -192,6 +193,30 @@ def test_a_part_is_solved_again(method: str) -> None:
             np.testing.assert_allclose(one.alternative, other.alternative, rtol=0, atol=1e-9)
 
 
+class OtherNumbers(RandomCards):
+    """Strengths of another dtype."""
+
+    def __init__(self, dtype: Any) -> None:
+        super().__init__(3, cards=6, width=1, rounds=0, public=1)
+        self.dtype = dtype
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        return (super().strength(board, hands) % 200).astype(self.dtype)
+
+
+def test_strengths_of_small_unsigned_numbers() -> None:
+    """A difference of unsigned numbers is never negative, so no hand would lose."""
+    games = [as_histories(OtherNumbers(dtype)) for dtype in (np.uint8, np.int64)]
+    below = [(games[0].root(), games[1].root())]
+    for states in below:
+        one, other = (game.node(state) for game, state in zip(games, states, strict=True))
+        assert one == other
+        steps = getattr(one, "outcomes", getattr(one, "actions", ()))
+        below += [
+            tuple(g.next(s, step) for g, s in zip(games, states, strict=True)) for step in steps
+        ]
+
+
 # ------------------------------------------------------------------------------------- refusals
 
 
@@ -226,6 +251,7 @@ class WrongOfThree(TwoRankingsOfThree):
             partial(TwoRankingsOfSuits, 3, **SUITS),
             "changes strengths: ",
         ),
+        (OtherNumbers(np.float64), "strength returns an array of float64, not of int64"),
     ],
 )
 def test_wrong_rankings(rules: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:

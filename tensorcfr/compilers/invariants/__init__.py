@@ -229,7 +229,7 @@ AFTER_PAYOFFS = (
 
 
 def all_invariants() -> list[Invariant]:
-    """Return all invariants, in the order of the list."""
+    """Return the rows of the list, in the order in which they are checked."""
     of_payoffs = [
         Invariant(number, name, partial(check_part, kind, row_check), kind)
         # Kinds in reverse, so that the list has single entries last, before P7.
@@ -237,6 +237,3 @@ def all_invariants() -> list[Invariant]:
         for number, name, row_check in KIND_OF_CLASS[part].invariants
     ]
     return [*BEFORE_PAYOFFS, *of_payoffs, *AFTER_PAYOFFS]
-
-
-"""Rows of the list, in the order in which they are checked."""
