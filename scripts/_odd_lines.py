@@ -198,7 +198,8 @@ class Inputs:
             line = READY
         try:
             answer = self.server.ask(line)
-            if line == READY and answer != [f"{READY} ok!"]:
+            # A solve may say first that it has started or ended.
+            if line == READY and answer[-1:] != [f"{READY} ok!"]:
                 raise DefectError(f"it answers {answer}")
         except DefectError as error:
             self.server.process.kill()
