@@ -19,7 +19,7 @@ from support.card_games import (
 from support.layouts import step_alike
 from support.slow_values import DealtCards
 from support.tiers import tiered
-from support.triples import paid, sums_over_triples
+from support.triples import check_single_terminals
 from tensorcfr import GameError, Policy, Solver, compile_game, resolve, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.compilers import game_size
@@ -137,16 +137,7 @@ def test_terminals_of_three_players_are_sums_over_triples() -> None:
         if nodes.player(node) == TERMINAL:
             ends.append(node)
     shown = [n for n in ends if isinstance(rules.node(nodes.state(n)), SidePots)]
-    for node in (shown[0], shown[-1]):
-        reaches = [rng.random(len(hands)) for hands in rules.hands]
-        weights = [w * r for w, r in zip(rules.weights, reaches, strict=True)]
-        end, board = rules.node(nodes.state(node)), nodes.cards(node)
-        for player in range(3):
-            each = lambda hands: paid(rules, end, board, hands)[player]  # noqa: B023, E731
-            sums = sums_over_triples(rules, board, weights, player, each)
-            expected = sums * rules.weights[player] * nodes.share(node)
-            found = nodes.payoffs(node, player, reaches)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+    check_single_terminals(nodes, (shown[0], shown[-1]), rng)
 
 
 class AllIn(TwoRankings):

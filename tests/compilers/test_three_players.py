@@ -19,7 +19,7 @@ from support.card_games import (
 from support.command_line import printed
 from support.layouts import step_alike
 from support.tiers import tiered
-from support.triples import paid, sums_over_triples
+from support.triples import check_single_terminals
 from support.variants import VARIANTS
 from tensorcfr import (
     Decision,
@@ -115,16 +115,7 @@ def test_payoffs_of_single_terminals_are_sums_over_triples(shape: str) -> None:
     shown = [node for node, pots in zip(ends, is_shown, strict=True) if pots]
     folds = [node for node, pots in zip(ends, is_shown, strict=True) if not pots]
     assert shown
-    for node in folds[:2] + shown[:3] + shown[-3:]:
-        reaches = [rng.random(len(hands)) for hands in rules.hands]
-        weights = [w * r for w, r in zip(rules.weights, reaches, strict=True)]
-        end, board = rules.node(nodes.state(node)), nodes.cards(node)
-        for player in range(3):
-            each = lambda hands: paid(rules, end, board, hands)[player]  # noqa: B023, E731
-            sums = sums_over_triples(rules, board, weights, player, each)
-            expected = sums * rules.weights[player] * nodes.share(node)
-            found = nodes.payoffs(node, player, reaches)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+    check_single_terminals(nodes, folds[:2] + shown[:3] + shown[-3:], rng)
 
 
 @pytest.mark.compiled

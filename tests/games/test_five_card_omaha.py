@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.card_games import NARROW_OF_FIVE
 from support.command_line import USAGE, printed, refused
 from support.equality import EARLY_MARKS, as_game, assert_equal, bits
 from support.layouts import laid_out, step_alike
@@ -32,11 +33,12 @@ from tensorcfr.games.poker.omaha_strength import omaha_strengths
 from tensorcfr.viewer.spot_form import SpotForm
 
 SPOT: dict[str, Any] = {"board": "Td9d6hQcTs", "pot": 100, "stacks": 300}
-NARROW = (
-    "AsAh4s5h2h,KsKhJs8h7h,JcTh8h7s2c:0.5,9s9c8s8c4c",
-    "AcAd4d5c2d,QsQh2s3h4h,Jh8d7d6s3s,KcKd3c3h7c,9h8c7c2d5d",
-)
-TURN: dict[str, Any] = SPOT | {"board": "Td9d6hQc", "ranges": NARROW, "stacks": 220, "bets": "pot"}
+TURN: dict[str, Any] = SPOT | {
+    "board": "Td9d6hQc",
+    "ranges": NARROW_OF_FIVE,
+    "stacks": 220,
+    "bets": "pot",
+}
 
 
 def read_range(text: str) -> np.ndarray:
@@ -196,7 +198,7 @@ def test_the_game_is_omaha_with_one_more_card() -> None:
 
 def test_a_river_equals_the_reference(interpreted: None) -> None:
     """Average strategies next to slow recursive CFR on the game hand by hand."""
-    rules = FiveCardOmaha(**SPOT, ranges=NARROW, bets="pot", rake=0.05)
+    rules = FiveCardOmaha(**SPOT, ranges=NARROW_OF_FIVE, bets="pot", rake=0.05)
     algorithm, options = floored(VARIANTS["cfr+"], 0.01)
     reference = ReferenceCFR(as_game(HandByHand(rules)), **options)
     solver = Solver(compile_game(rules), algorithm, precision="float64")
@@ -205,7 +207,7 @@ def test_a_river_equals_the_reference(interpreted: None) -> None:
 
 def test_few_hands_clear_only_their_sums() -> None:
     """The kernel next to the sums hand by hand."""
-    rules = FiveCardOmaha(**SPOT, ranges=NARROW, bets="pot,50%", raises="pot")
+    rules = FiveCardOmaha(**SPOT, ranges=NARROW_OF_FIVE, bets="pot,50%", raises="pot")
     check_product(compile_game(rules).chunks.trunk)
 
 
@@ -250,36 +252,16 @@ def test_a_turn_in_chunks_and_in_one_piece(cut: Any) -> None:
 @pytest.mark.slow
 def test_a_flop_that_is_cut_once_and_twice() -> None:
     """Chunks of turns above chunks of rivers give the values of chunks of rivers alone."""
-    spot = TURN | {"board": "Td9d6h", "stacks": 50, "ranges": (NARROW[0][:21], NARROW[1][:21])}
+    spot = TURN | {
+        "board": "Td9d6h",
+        "stacks": 50,
+        "ranges": (NARROW_OF_FIVE[0][:21], NARROW_OF_FIVE[1][:21]),
+    }
     once, twice = (compile_game("omaha5", **spot, cut=cut) for cut in (2, 1))
     assert once.chunks.n_chunks < twice.chunks.n_chunks
     first, second = (solve(game, "dcfr", iters=2, precision="float64") for game in (once, twice))
     assert first.value == pytest.approx(second.value, abs=1e-9)
     assert first.exploitability == pytest.approx(second.exploitability, abs=1e-9)
-
-
-@pytest.mark.full
-def test_a_river_against_a_linear_program() -> None:
-    rules = FiveCardOmaha(**SPOT, ranges=NARROW, bets="pot,50%", raises="pot")
-    exact = solve(compile_game(rules, cut=False), "lp")
-    found = solve(compile_game(rules), "dcfr", iters=2000, precision="float64")
-    assert found.value[0] == pytest.approx(exact.value[0], abs=1e-3)
-    assert found.exploitability < 1e-3
-
-
-@pytest.mark.full
-def test_suits_that_are_alike_are_solved_once() -> None:
-    """On a board of one suit the other three are alike."""
-    spot = {"pot": 10, "stacks": 10, "bets": "pot", "ranges": ("AKQJ9", "KKQQ$ds")}
-    game = compile_game("omaha5", board="2s3s7s8sTs", **spot)
-    apart = compile_game("omaha5", board="2s3s7s8sTs", **spot, symmetry=False)
-    assert game.n_infosets == apart.n_infosets
-    assert game.n_numbers < 0.3 * apart.n_numbers
-    one, other = (solve(one, "cfr+", iters=50, precision="float64") for one in (game, apart))
-    assert one.value[0] == pytest.approx(other.value[0], abs=1e-9)
-    # In single precision sums of reaches are rounded to whole numbers.
-    single = solve(game, "cfr+", iters=50, precision="float32")
-    assert single.value[0] == pytest.approx(one.value[0], abs=1e-4)
 
 
 @pytest.mark.full
@@ -329,7 +311,16 @@ def test_tables_and_files(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_the_command(tmp_path: Path) -> None:
-    words = ("--game", "omaha5", "--board", "Td9d6hQcTs", "--oop", NARROW[0], "--ip", NARROW[1])
+    words = (
+        "--game",
+        "omaha5",
+        "--board",
+        "Td9d6hQcTs",
+        "--oop",
+        NARROW_OF_FIVE[0],
+        "--ip",
+        NARROW_OF_FIVE[1],
+    )
     chips = ("--pot", 100, "--stacks", 300, "--bets", "pot", "--raises", "pot")
     saved = tmp_path / "spot.npz"
     said = printed("spot", *words, *chips, "--target", "2%", "--node", "check", "--save", saved)

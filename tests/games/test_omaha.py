@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.card_games import NARROW_OF_FIVE
 from support.equality import EARLY_MARKS, as_game, assert_equal
 from support.products import check_product
 from support.reference import ReferenceCFR
@@ -20,6 +21,7 @@ from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.compilers.cards.equity import equities
 from tensorcfr.compilers.cards.flat_cards import HandByHand
+from tensorcfr.games import make_game
 from tensorcfr.games.omaha import Omaha, read_range
 from tensorcfr.games.poker.deck import CARDS, RANKS, read_cards
 from tensorcfr.games.poker.omaha_ranges import every_hand, suit_classes
@@ -322,8 +324,9 @@ def test_few_hands_clear_only_their_sums() -> None:
 
 
 @pytest.mark.full
-def test_a_river_against_a_linear_program() -> None:
-    rules = Omaha(**SPOT, ranges=NARROW, bets="pot,50%", raises="pot")
+@pytest.mark.parametrize(("name", "ranges"), [("omaha", NARROW), ("omaha5", NARROW_OF_FIVE)])
+def test_a_river_against_a_linear_program(name: str, ranges: tuple[str, str]) -> None:
+    rules = make_game(name, **SPOT, ranges=ranges, bets="pot,50%", raises="pot")
     game = compile_game(rules)
     exact = solve(compile_game(rules, cut=False), "lp")
     found = solve(game, "dcfr", iters=2000, precision="float64")
@@ -332,13 +335,20 @@ def test_a_river_against_a_linear_program() -> None:
 
 
 @pytest.mark.full
-def test_suits_that_are_alike_are_solved_once() -> None:
+@pytest.mark.parametrize(
+    ("name", "ranges"),
+    [("omaha", ("AKQJ,AA$ds", "KK$ds")), ("omaha5", ("AKQJ9", "KKQQ$ds"))],
+)
+def test_suits_that_are_alike_are_solved_once(name: str, ranges: tuple[str, str]) -> None:
     """On a board of one suit the other three are alike."""
-    spot = {"pot": 10, "stacks": 10, "bets": "pot", "ranges": ("AKQJ,AA$ds", "KK$ds")}
-    game = compile_game("omaha", board="2s3s7s8sTs", **spot)
-    apart = compile_game("omaha", board="2s3s7s8sTs", **spot, symmetry=False)
+    spot = {"pot": 10, "stacks": 10, "bets": "pot", "ranges": ranges}
+    game = compile_game(name, board="2s3s7s8sTs", **spot)
+    apart = compile_game(name, board="2s3s7s8sTs", **spot, symmetry=False)
     assert game.n_infosets == apart.n_infosets
     assert game.n_numbers < 0.3 * apart.n_numbers
     one, other = (solve(one, "cfr+", iters=50, precision="float64") for one in (game, apart))
     assert one.value[0] == pytest.approx(other.value[0], abs=1e-9)
     assert one.exploitability == pytest.approx(other.exploitability, abs=1e-9)
+    # In single precision sums of reaches are rounded to whole numbers.
+    single = solve(game, "cfr+", iters=50, precision="float32")
+    assert single.value[0] == pytest.approx(one.value[0], abs=1e-4)

@@ -19,6 +19,11 @@ RIVER_OF_THREE: dict[str, Any] = {
     "raises": "a",
 }
 """Options of a spot of three players; tests add their ranges."""
+NARROW_OF_FIVE = (
+    "AsAh4s5h2h,KsKhJs8h7h,JcTh8h7s2c:0.5,9s9c8s8c4c",
+    "AcAd4d5c2d,QsQh2s3h4h,Jh8d7d6s3s,KcKd3c3h7c,9h8c7c2d5d",
+)
+"""Ranges of few hands of five cards, for the board Td9d6hQcTs."""
 
 
 class LeducOfCards(CardGame):

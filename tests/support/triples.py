@@ -7,6 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 
+from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.rules import CardGame, Fold, SidePots
 
 
@@ -72,6 +73,23 @@ def sums_over_triples(
         others = np.prod([weight[p] for p in range(3) if p != player])
         sums[hands[player]] += others * number(hands)
     return sums
+
+
+def check_single_terminals(
+    nodes: CardNodes, terminals: Sequence[int], rng: np.random.Generator
+) -> None:
+    """Compare the payoffs of terminals, for random reaches, with sums over triples."""
+    rules = nodes.rules
+    for node in terminals:
+        reaches = [rng.random(len(hands)) for hands in rules.hands]
+        weights = [w * r for w, r in zip(rules.weights, reaches, strict=True)]
+        end, board = rules.node(nodes.state(node)), nodes.cards(node)
+        for player in range(3):
+            each = lambda hands: paid(rules, end, board, hands)[player]  # noqa: B023, E731
+            sums = sums_over_triples(rules, board, weights, player, each)
+            expected = sums * rules.weights[player] * nodes.share(node)
+            found = nodes.payoffs(node, player, reaches)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
 def equities_by_triples(

@@ -550,7 +550,7 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
     states: list[Any] = [rules.root()]
     parent, step, rounds, deals = [-1], [""], [0], list[int]()
     kind, player, first_child, children = [], [], [], []
-    amounts, runs, competing = [], list[int](), list[int]()
+    amounts, runs, competing = [], list[int](), list[set[int]]()
     known: dict[Any, Any] = {}
     players, orders = rules.n_players, orders_of(rules.n_players)
     no_amounts = np.zeros((len(orders), players))
@@ -565,7 +565,7 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
         player.append(-1)
         amounts.append(no_amounts)
         runs.append(0)
-        competing.append(0)  # Bits of the players.
+        competing.append(set())
         steps: list[Any] = []
         if isinstance(node, Decision):
             kind.append(DECISION)
@@ -619,7 +619,7 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
             kind.append(RUNOUT if node.cards else SHOWDOWN)
             runs[-1] = node.cards
             amounts[-1] = side_pot_payoffs(node, orders, f"{name}: after {_line(k, parent, step)}")
-            competing[-1] = sum(1 << p for p in {p for _, pot in node.pots for p in pot})
+            competing[-1].update(*(players_of_pot for _, players_of_pot in node.pots))
         elif isinstance(node, Showdown):
             kind.append(SHOWDOWN)
             amounts[-1] = np.array(node, dtype=np.float64)
@@ -663,7 +663,7 @@ def _unfold(rules: CardGame, name: str) -> BettingTree:
         amounts=np.array(amounts),
         runs=np.array(runs, dtype=np.int64),
         deals=tuple(deals),
-        competing=np.array(competing)[:, None] >> np.arange(players) & 1 > 0,
+        competing=np.array([[p in of_node for p in range(players)] for of_node in competing]),
     )
 
 
